@@ -317,8 +317,8 @@ int main(int count, char **arguments) {
     }
     poller = epoll_create1(EPOLL_CLOEXEC);
     if (poller < 0) { fail(exitUnavailable, "epoll_create1: %s", strerror(errno)); }
-    struct Peer publishersDoor = {.publishes = true}, subscribersDoor = {0};
-    int publishers = listenOn(&publishersDoor, in, &in), listeners = listenOn(&subscribersDoor, out, &out);
+    struct Peer publishersListener = {.publishes = true}, subscribersListener = {0};
+    int publishers = listenOn(&publishersListener, in, &in), listeners = listenOn(&subscribersListener, out, &out);
     printf("ready in=tcp://127.0.0.1:%d out=tcp://127.0.0.1:%d\n", in, out);
     fflush(stdout);
 
@@ -328,9 +328,9 @@ int main(int count, char **arguments) {
         if (ready < 0 && errno != EINTR) { fail(exitSoftware, "epoll_pwait: %s", strerror(errno)); }
         for (int index = 0; index < ready; index += 1) {
             struct Peer *peer = events[index].data.ptr;
-            if (peer == &publishersDoor) {
+            if (peer == &publishersListener) {
                 acceptAll(publishers, true);
-            } else if (peer == &subscribersDoor) {
+            } else if (peer == &subscribersListener) {
                 acceptAll(listeners, false);
             } else {
                 if (peer->descriptor >= 0 && peer->isBlocked && events[index].events & EPOLLOUT) { sendPending(peer); }

@@ -30,13 +30,13 @@ static inline int cuecast_malloc_trim(void) { return malloc_trim(0); }
 static inline int cuecast_malloc_trim(void) { return 0; }
 #endif
 
-// The calling thread lets others in after so many nanoseconds (Linux 6.12; earlier ones pass over it), with the niceness that it has.
+// Sets the time slice of the calling thread, and keeps its niceness (Linux 6.12; earlier ones ignore the slice).
 // glibc has a function for it since 2.41 only. The bytes are those of man 2 sched_setattr, its first version.
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 extern long syscall(long number, ...);
-static inline void cuecast_let_others_in_after(uint64_t nanoseconds) {
+static inline void cuecast_set_time_slice(uint64_t nanoseconds) {
     struct {
         uint32_t size, policy;
         uint64_t flags;

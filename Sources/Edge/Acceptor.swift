@@ -4,37 +4,38 @@
 internal import GatewayCore
 internal import SystemSupport
 
-/// Accepts connections at the doors, and says which loop gets which; the first loop's only.
+/// Accepts connections at the endpoints, and assigns each to a loop; only the first loop has one.
 struct Acceptor {
-    /// What becomes of a connection that waited at a door.
+    /// The result for a connection that waited at an endpoint.
     enum Outcome {
-        /// No connection waits there.
+        /// No connection waits.
         case nothing
         /// The system has no descriptor for another connection.
         case noDescriptor
-        /// It is closed already.
+        /// It was refused and is closed already.
         case refused(EdgeClosing, PeerAddress)
         /// A loop gets it.
         case accepted(EdgeInbox.Arrival, loop: Int)
     }
 
-    /// So many connections are accepted at a door in one round.
+    /// The most connections that are accepted at an endpoint in one iteration.
     ///
-    /// Each takes some 30 µs, and connections that are there already wait for them. The others wait at the door, where no time runs
-    /// for them.
-    static let connectionsPerRound = 4
+    /// Each takes some 30 µs, and open connections wait meanwhile. The others wait in the endpoint's backlog, where no timeout
+    /// runs for them.
+    static let acceptsPerIteration = 4
 
     private let shared: EdgeShared
-    /// Whether the doors are looked at.
+    /// Whether the poller watches the endpoints.
     private(set) var isAccepting = false
-    /// Which loop gets the next connection of each door.
+    /// Which loop gets the next connection of each endpoint.
     ///
-    /// Clients that open a connection at two doors would otherwise have all those of one kind on half of the loops.
+    /// A client may open one connection at each of two endpoints. With one counter for both, half of the loops would get all
+    /// connections of one kind.
     private var nextLoops: [Int]
 
     init(_ shared: EdgeShared) {
         self.shared = shared
-        self.nextLoops = shared.doors.map { _ in 0 }
+        self.nextLoops = shared.endpoints.map { _ in 0 }
     }
 
     /// Begins to accept, or stops.
@@ -47,14 +48,14 @@ struct Acceptor {
     }
 
     /// Accepts one connection, if there is one.
-    mutating func accept(atDoor number: Int) -> Outcome {
-        let door = self.shared.doors[number]
-        let (descriptor, from) = System.accept(door.descriptor)
+    mutating func accept(atEndpoint number: Int) -> Outcome {
+        let endpoint = self.shared.endpoints[number]
+        let (descriptor, from) = System.accept(endpoint.descriptor)
         guard descriptor >= 0 else { return System.hasNoDescriptor(descriptor) ? .noDescriptor : .nothing }
         let address = PeerAddress(from)
         var shared: EdgeAddress?
-        if let balancers = door.balancers {
-            // Whose it is the balancer says.
+        if let balancers = endpoint.balancers {
+            // The balancer's header states the client's address.
             guard balancers.trusted.contains(from) else {
                 System.close(descriptor)
                 return .refused(.proxy(.untrusted), address)
@@ -66,7 +67,7 @@ struct Acceptor {
                 return .refused(.address, address)
             }
         }
-        let arrival = EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, door: number)
+        let arrival = EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, endpoint: number)
         let loop = self.nextLoops[number]
         self.nextLoops[number] = (loop + 1) % self.shared.inboxes.count
         return .accepted(arrival, loop: loop)

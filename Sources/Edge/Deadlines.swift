@@ -3,26 +3,28 @@
 
 internal import CuecastWire
 
-/// Looks for connections that are late with something: a few after each tick, so that a second sees all of them.
+/// Finds connections that exceed a timeout.
+///
+/// It checks some of them after each tick, so that it has checked all of them after a second.
 ///
 /// Clock-free: times are in nanoseconds, by a clock that is never set.
 struct Deadlines {
-    /// So many connections that are late are closed in one round: thousands that are late together delay no other.
-    static let closesPerRound = 8
+    /// The most overdue connections that are closed in one iteration: thousands at once do not delay the others.
+    static let closesPerIteration = 8
 
-    /// How many ticks see all connections.
+    /// In how many ticks all connections are checked.
     private let ticks: Int
     /// How long a handshake may take.
     private let handshake: UInt64
     /// How long a connection may do nothing after its handshake.
     private let unused: UInt64
-    /// How long a peer may take nothing of what waits for it.
+    /// How long a peer may read none of its waiting bytes.
     private let stalled: UInt64
-    /// How long it may need for what waited at one time.
+    /// How long it may need for the bytes that waited at one instant.
     private let slow: UInt64
-    /// The place that is looked at next.
+    /// The place that is checked next.
     private var place = 0
-    /// How many places are to be looked at before the next tick.
+    /// How many places are still to be checked before the next tick.
     private var left = 0
 
     init(_ settings: EdgeSettings) {
@@ -33,15 +35,15 @@ struct Deadlines {
         self.slow = self.stalled * UInt64(settings.stalledTimeoutsMax)
     }
 
-    /// Whether connections are still to be looked at.
+    /// Whether connections are still to be checked before the next tick.
     var hasWork: Bool { self.left > 0 }
 
-    /// A tick has come: some of so many places are looked at.
+    /// A tick has come: a share of all places is checked.
     mutating func ticked(_ count: Int) {
         self.left = min(count, self.left + (count + self.ticks - 1) / self.ticks)
     }
 
-    /// The place that is looked at now, of so many; `nil`: enough were, until the next tick.
+    /// The place to check now; `nil`: none until the next tick.
     mutating func next(of count: Int) -> Int? {
         guard self.left > 0 else { return nil }
         self.left -= 1
@@ -50,14 +52,14 @@ struct Deadlines {
         return self.place
     }
 
-    /// With what a connection is late; `nil`: with nothing.
-    func lateness(of slot: borrowing EdgeSlot, at now: UInt64) -> EdgeClosing? {
+    /// The timeout that a connection has exceeded; `nil`: none.
+    func reasonToClose(of slot: borrowing EdgeSlot, at now: UInt64) -> EdgeClosing? {
         switch slot.phase {
         case .free: nil
         case .handshake: now >= slot.since + self.handshake ? .handshake : nil
         case .ready:
-            if let lateness = slot.taking.lateness(at: now, stalled: self.stalled, slow: self.slow) {
-                lateness
+            if let reason = slot.writeProgress.reasonToClose(at: now, stalled: self.stalled, slow: self.slow) {
+                reason
             } else {
                 !slot.isUsed && now >= slot.since + self.unused ? .unused : nil
             }

@@ -3,10 +3,10 @@
 
 package import ZMTP
 
-/// What one listener's connection says, without its I/O: bytes in, requests and subscriptions out.
+/// The protocol of one listener's connection, without its I/O: bytes in, requests and subscriptions out.
 ///
 /// It keeps no bytes, and no peer can make it grow: a message is bounded in frames (``EdgeSettings/framesPerMessageMax``) and
-/// each frame in bytes, and what is no request is passed over frame by frame.
+/// each frame in bytes. It skips a message that is no request, frame by frame.
 ///
 /// ```swift
 /// var offset = 0
@@ -19,18 +19,18 @@ package import ZMTP
 /// }
 /// ```
 package struct EdgeConnection: Sendable {
-    /// What the peer is.
+    /// The kinds of peers.
     package enum Peer: Sendable {
-        /// SUB or XSUB: hears notices.
+        /// SUB or XSUB: receives notices.
         case subscriber
-        /// REQ: asks, and takes nothing but answers.
+        /// REQ: sends requests, and receives nothing but answers.
         case requester
-        /// DEALER or ROUTER: asks, and takes messages at any time.
+        /// DEALER or ROUTER: sends requests, and receives messages at any time.
         case dealer
     }
 
-    /// Why a message has no meaning here; it was passed over.
-    package enum Strange: Hashable, Sendable {
+    /// Why a message is invalid; it was skipped.
+    package enum InvalidMessage: Hashable, Sendable {
         /// It is not an empty frame and one more, nor these behind an ``EdgeCorrelation``.
         case noEnvelope
         case tooManyFrames
@@ -38,9 +38,9 @@ package struct EdgeConnection: Sendable {
         case notSubscription
     }
 
-    /// What comes next in the bytes of the peer; ranges are of the span that was given.
+    /// The next event in the bytes of the peer; ranges are of the span that was given.
     package enum Event: Hashable, Sendable {
-        /// Nothing whole is left.
+        /// The rest is no whole frame.
         case needsMore
         /// The handshake is done: send `ready`, then answers.
         case ready
@@ -50,10 +50,10 @@ package struct EdgeConnection: Sendable {
         case cancel(topic: Range<Int>)
         /// Send a PONG with this context.
         case ping(context: Range<Int>)
-        case strange(Strange)
+        case invalid(InvalidMessage)
         /// A message has more frames than any valid one: close.
         case endless
-        /// The peer cannot be talked to: close.
+        /// The peer violates the protocol: close.
         case failed(ZMTPError)
     }
 
@@ -126,8 +126,8 @@ package struct EdgeConnection: Sendable {
         }
         guard !more else { return nil }
         self.frameCount = 0
-        if self.peer == .subscriber { return .strange(number == 0 ? .notSubscription : .tooManyFrames) }
+        if self.peer == .subscriber { return .invalid(number == 0 ? .notSubscription : .tooManyFrames) }
         if self.hasDelimiter, number == (self.correlation == nil ? 1 : 2) { return .request(body, self.correlation) }
-        return .strange(number > 1 ? .tooManyFrames : .noEnvelope)
+        return .invalid(number > 1 ? .tooManyFrames : .noEnvelope)
     }
 }

@@ -7,9 +7,10 @@ package import SystemSupport
 package import TLS
 package import ZMTP
 
-/// A connection of an ``EdgeLoop``, and what its answer to the request at hand begins with: a value, valid until the connection ends.
+/// A connection of an ``EdgeLoop``, and the first frame of its answer to the current request: a value, valid until the
+/// connection ends.
 ///
-/// What is sent to it later is dropped and counted.
+/// Later answers to it are dropped and counted.
 package struct EdgePeer: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
@@ -51,7 +52,7 @@ package enum EdgeClosing: Hashable, Sendable {
     case violation(ZMTPError)
     /// The peer does not keep to TLS, or not to the part of it that there is here.
     case encryption(TLSFailure)
-    /// The peer speaks TLS at a door without a certificate.
+    /// The peer speaks TLS at an endpoint without a certificate.
     case encrypted
     /// The balancer's header is missing, or it must not be trusted.
     case proxy(ProxyRefusal)
@@ -61,13 +62,13 @@ package enum EdgeClosing: Hashable, Sendable {
     case subscriptions
     /// More connections from its address than ``EdgeSettings/connectionsPerAddressMax``.
     case address
-    /// What let it hear a stream holds no more: the ticket is over, its key was withdrawn, the stream asks for a token now, or the
-    /// session was forgotten.
+    /// The connection has lost the right to receive a stream: the ticket has expired, its key was withdrawn, the stream requires a
+    /// token now, or the session was forgotten.
     case expired
-    /// It had most of what waits for all, which was more than ``EdgeSettings/bytesWaitingMax``.
+    /// All waiting bytes exceeded ``EdgeSettings/bytesWaitingMax``, and this connection had most of them.
     case memory
 
-    /// What counts it.
+    /// The metric label that counts it.
     package var metricLabel: MetricLabel {
         switch self {
         case .handshake: .handshake
@@ -86,7 +87,7 @@ package enum EdgeClosing: Hashable, Sendable {
         }
     }
 
-    /// The limit that the peer passed, where it was one that an operator can set.
+    /// The limit that the peer exceeded, where it is one that an operator can set.
     var limit: LimitName? {
         switch self {
         case .endless: .framesPerMessageMax
@@ -109,22 +110,22 @@ extension EdgeClosing: CustomStringConvertible {
     }
 }
 
-/// What happened on a connection that an operator may want to read.
-package enum EdgeHappening: Hashable, Sendable {
-    /// A message without a meaning was passed over.
-    case strange(EdgeConnection.Strange, from: PeerAddress, on: MetricLabel)
+/// An event on a connection that is logged for operators.
+package enum EdgeEvent: Hashable, Sendable {
+    /// An invalid message was skipped.
+    case invalid(EdgeConnection.InvalidMessage, from: PeerAddress, on: MetricLabel)
     case closed(EdgeClosing, peer: PeerAddress, on: MetricLabel)
 }
 
-/// What becomes of a request.
+/// A delegate's decision about a request.
 package struct EdgeAnswer: Sendable {
     /// The answer; `nil`: it comes later, by ``EdgeLoop/answer(_:to:)``, once.
     package let reply: ReplyBytes?
-    /// Whether a session has begun by it.
+    /// Whether the request has begun a session.
     package let hasBegunSession: Bool
-    /// What it changed about notices on its connection.
+    /// The change of the notices on its connection.
     package let push: PushChange?
-    /// Whether it was refused for its token, which cost more to find out than to send.
+    /// Whether it was refused for its token: checking one costs more than sending it.
     package let refusesToken: Bool
 
     package init(
@@ -155,19 +156,19 @@ package protocol EdgeDelegate: AnyObject {
     /// - Returns: what becomes of it.
     func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer
 
-    /// Everything that had come was handled: what gathered can go.
+    /// All input of this iteration was handled: gathered requests can be submitted.
     func passEnded(in loop: EdgeLoop)
 
-    /// ``EdgeInbox/poke()`` was called.
-    func poked(in loop: EdgeLoop)
+    /// ``EdgeInbox/wakeDelegate()`` was called.
+    func woken(in loop: EdgeLoop)
 
     /// A second has passed.
-    func keepHouse(in loop: EdgeLoop)
+    func runHousekeeping(in loop: EdgeLoop)
 
     /// Whether a connection still hears what this let it hear; asked once a second.
     func isGood(_ proof: PushProof) -> Bool
 
-    /// How often the rules have changed by which `mayHear` decides; asked with each tick.
+    /// How often the rules that `mayHear` applies have changed; asked with each tick.
     var rulesNumber: Int { get }
 
     /// Whether a stream requires a token; a subscription alone does not deliver its notices.
@@ -182,39 +183,39 @@ package protocol EdgeDelegate: AnyObject {
     /// - Returns: whether it does. If not, a subscriber loses the subscription, and a joined session loses its connection.
     func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool
 
-    /// Something for the log.
-    func tell(_ happening: EdgeHappening)
+    /// Logs an event.
+    func report(_ event: EdgeEvent)
 }
 
 /// Counts connections of all entrances together, and knows how many there may be.
 package protocol ConnectionCounting: Sendable {
     /// A connection was accepted.
     ///
-    /// - Returns: whether there is room for another one; if not, ``EdgeInbox/setAccepting(_:)`` tells when there is.
-    func accepted(on door: MetricLabel) -> Bool
+    /// - Returns: whether another one may be accepted; if not, ``EdgeInbox/setAccepting(_:)`` is called once it may.
+    func accepted(on endpoint: MetricLabel) -> Bool
 
     /// A connection has ended.
-    func ended(on door: MetricLabel)
+    func ended(on endpoint: MetricLabel)
 
     /// The system had no descriptor for a connection.
     func acceptFailed()
 }
 
 /// A listening socket of the edge.
-package struct EdgeDoor: Sendable {
+package struct EdgeEndpoint: Sendable {
     /// Closed when the loop ends.
     package let descriptor: Int32
     /// The metric label of its connections.
     package let label: MetricLabel
     /// The certificate, where its connections are by TLS; `nil`: they are plain.
-    package let identity: DoorIdentity?
+    package let identity: EndpointIdentity?
     /// The load balancers before it; `nil`: none, clients connect directly.
     package let balancers: Balancers?
 
     package init(
         descriptor: Int32,
         label: MetricLabel,
-        identity: DoorIdentity? = nil,
+        identity: EndpointIdentity? = nil,
         balancers: Balancers? = nil
     ) {
         self.descriptor = descriptor

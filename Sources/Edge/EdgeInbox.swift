@@ -5,16 +5,16 @@ internal import CuecastWire
 internal import Synchronization
 internal import SystemSupport
 
-/// A notice as it goes out: encoded and framed once, for everybody.
+/// A notice as it is sent: encoded and framed once for all connections.
 struct EdgeNotice: Sendable {
     let stream: StreamID
     let sequence: UInt64
     let frame: [UInt8]
-    /// When what led to it was received, by the gateway's clock.
+    /// When the gateway received the request that led to it, by the gateway's clock.
     let made: Timestamp
 }
 
-/// Notices that every loop takes once.
+/// Notices that each loop takes once.
 final class NoticeBatch: Sendable {
     private struct State {
         /// How many loops have not taken it.
@@ -55,15 +55,15 @@ package final class EdgeInbox: Sendable {
         let descriptor: Int32
         let address: PeerAddress
         let shared: EdgeAddress?
-        /// By which door it came.
-        let door: Int
+        /// The number of the endpoint that accepted it.
+        let endpoint: Int
     }
 
-    /// What came since the loop looked last.
+    /// The input since the loop took it last.
     struct Content: Sendable {
         var batches: [NoticeBatch] = []
         var arrivals: [Arrival] = []
-        var isPoked = false
+        var wakesDelegate = false
         /// Whether all loops hold too many bytes, and this one most of them.
         var holdsTooMuch = false
         var accepts: Bool?
@@ -79,9 +79,9 @@ package final class EdgeInbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Becomes readable when there is something.
+    /// Becomes readable when there is input.
     let wakeUp: Int32
-    private let rounds = Atomic<Int>(0)
+    private let iterations = Atomic<Int>(0)
 
     /// - Throws: where there are too many descriptors.
     init() throws(SystemCallError) {
@@ -90,10 +90,10 @@ package final class EdgeInbox: Sendable {
 
     deinit { System.close(self.wakeUp) }
 
-    /// How often the loop has gone round; one that hangs does not count on.
-    var roundCount: Int { self.rounds.load(ordering: .relaxed) }
+    /// The number of iterations of the loop; it stops growing if the loop hangs.
+    var iterationCount: Int { self.iterations.load(ordering: .relaxed) }
 
-    func countRound() { self.rounds.wrappingAdd(1, ordering: .relaxed) }
+    func countIteration() { self.iterations.wrappingAdd(1, ordering: .relaxed) }
 
     /// Hands notices over.
     func put(_ batch: NoticeBatch) {
@@ -114,9 +114,9 @@ package final class EdgeInbox: Sendable {
         }
     }
 
-    /// Has the delegate look at what others left for it.
-    package func poke() {
-        self.change { $0.content.isPoked = true }
+    /// Calls ``EdgeDelegate/woken(in:)`` on the loop's thread.
+    package func wakeDelegate() {
+        self.change { $0.content.wakesDelegate = true }
     }
 
     /// Has the loop close connections until all hold no more than they may, or another loop holds most.
@@ -142,7 +142,7 @@ package final class EdgeInbox: Sendable {
         }
     }
 
-    /// Takes what has come.
+    /// Takes all input.
     func take() -> Content {
         self.state.withLock { state in
             defer {

@@ -7,17 +7,17 @@ internal import SystemSupport
 extension EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
-        let (address, door) = (self.connections.slots[index].address, Int(self.connections.slots[index].door))
+        let (address, endpoint) = (self.connections.slots[index].address, Int(self.connections.slots[index].endpoint))
         self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
         self.close(index)
-        self.count(reason, peer: address, on: self.shared.doors[door].label)
+        self.count(reason, peer: address, on: self.shared.endpoints[endpoint].label)
     }
 
     func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
         self.metrics.count(.connectionsClosed, reason.metricLabel)
         if let limit = reason.limit { self.metrics.count(.limitsHit, .limit(limit)) }
-        self.delegate.tell(.closed(reason, peer: peer, on: label))
+        self.delegate.report(.closed(reason, peer: peer, on: label))
     }
 
     /// Ends a connection; its slot is free for another one.
@@ -40,7 +40,9 @@ extension EdgeLoop {
         self.shared.counting.ended(on: label)
     }
 
-    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections.slots[index].door)].label }
+    func label(of index: Int) -> MetricLabel {
+        self.shared.endpoints[Int(self.connections.slots[index].endpoint)].label
+    }
 
     /// Ends what a connection hears and may hear no more.
     func lookAtRules(_ index: Int) {

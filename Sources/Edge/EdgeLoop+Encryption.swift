@@ -5,8 +5,7 @@ internal import GatewayCore
 internal import SystemSupport
 internal import TLS
 
-/// Connections that came by a door with a certificate: TLS stands between the socket and ``EdgeConnection``, which sees plain
-/// bytes.
+/// Connections of an endpoint with a certificate: TLS is between the socket and ``EdgeConnection``, which sees plain bytes.
 ///
 /// Everything that came is decrypted at once, so that what waits is plain in ``EdgeSlot/input`` and encrypted in
 /// ``EdgeSlot/output``, and both count as they do without TLS. A step of a handshake takes as long as many messages; no connection
@@ -16,7 +15,7 @@ extension EdgeLoop {
     /// is kept for each connection by itself.
     private static let noticePieceBytesMax = 16_384
 
-    /// What a connection begins with by a door with a certificate: nothing is sent before the peer has.
+    /// The first byte of a TLS connection; the gateway sends nothing before the peer has sent it.
     static let recordOfHandshake: UInt8 = 0x16
 
     // MARK: - Reading
@@ -72,7 +71,9 @@ extension EdgeLoop {
     private func session(of index: Int) throws(TLSFailure) -> TLSSession? {
         if let session = self.connections.slots[index].session { return session }
         guard self.buffers.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }
-        guard let identity = self.shared.doors[Int(self.connections.slots[index].door)].identity else { return nil }
+        guard let identity = self.shared.endpoints[Int(self.connections.slots[index].endpoint)].identity else {
+            return nil
+        }
         let session = TLSSession(identity.current, through: self.buffers.pipe)
         self.connections.slots[index].session = session
         return session

@@ -161,7 +161,7 @@ extension EdgeLoop {
         if self.answers.owner == index { self.flushAnswers() }
         guard self.connections.slots[index].phase != .free else { return }
         guard self.connections.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
-        if stream.ring.hasLapped(cursor) {
+        if stream.ring.hasOverrun(cursor) {
             // Its position tells it that notices are missing.
             self.metrics.count(.limitsHit, .limit(.ringBytesMax))
             self.connections.slots[index].subscriptions[number].cursor.place = stream.ring.end
@@ -241,7 +241,7 @@ extension EdgeLoop {
     ///
     /// A connection with waiting notices gets none, because it would arrive late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
-        guard !self.connections.slots[index].taking.isWaiting else { return }
+        guard !self.connections.slots[index].writeProgress.isWaiting else { return }
         self.write(frame.span, index)
     }
 

@@ -5,7 +5,7 @@ internal import GatewayCore
 package import SystemSupport
 internal import TLS
 
-/// The load balancers before a door, which pass connections on.
+/// The load balancers before an endpoint, which pass connections on.
 ///
 /// Each connection begins with a header of the PROXY protocol; any other connection is refused.
 package struct Balancers: Hashable, Sendable {
@@ -115,7 +115,7 @@ extension EdgeLoop {
         guard case .client(let client) = header.source else { return nil }
         let address = PeerAddress(client)
         self.connections.slots[index].address = address
-        let balancers = self.shared.doors[Int(self.connections.slots[index].door)].balancers
+        let balancers = self.shared.endpoints[Int(self.connections.slots[index].endpoint)].balancers
         if balancers?.mustEncrypt == true, !header.isEncrypted, !self.connections.slots[index].isByTLS,
             !address.isLoopback
         {

@@ -7,7 +7,7 @@ internal import SystemSupport
 internal import ZMTP
 
 extension EdgeLoop {
-    /// Reads once what is there, and handles every whole message of it.
+    /// Reads once, and handles each whole message that was read.
     func readable(_ index: Int) {
         self.connections.slots[index].allowance.takeRead(self.limits, at: self.now)
         let kept = self.takeInput(index)
@@ -39,7 +39,7 @@ extension EdgeLoop {
     /// Only where nothing is left of it, also not in the kernel, it counts as a quiet connection again: to be read from as soon as
     /// something comes.
     func takeTurn(_ index: Int, _ peer: EdgePeer) {
-        self.connections.slots[index].pause.remove(.inLine)
+        self.connections.slots[index].pause.remove(.queued)
         guard self.connections.slots[index].pause.isEmpty else { return }
         let kept = self.takeInput(index)
         if kept > 0 { self.handleInput(index, kept) }
@@ -49,20 +49,20 @@ extension EdgeLoop {
     }
 
     /// A connection goes on once the connections already in the queue have had their turn.
-    private func getInLine(_ index: Int) {
-        guard !self.connections.slots[index].pause.contains(.inLine) else { return }
-        self.pause(.inLine, index)
-        self.runQueue.getInLine(self.connections.peer(at: index))
+    private func enqueue(_ index: Int) {
+        guard !self.connections.slots[index].pause.contains(.queued) else { return }
+        self.pause(.queued, index)
+        self.runQueue.enqueue(self.connections.peer(at: index))
     }
 
-    /// Ends a reason not to read from a connection.
+    /// Removes a reason not to read from a connection.
     func lift(_ pause: EdgeSlot.Pause, _ index: Int) {
         guard self.connections.slots[index].pause.contains(pause) else { return }
         self.connections.slots[index].pause.remove(pause)
-        if self.connections.slots[index].pause.isEmpty { self.getInLine(index) }
+        if self.connections.slots[index].pause.isEmpty { self.enqueue(index) }
     }
 
-    /// Does not read from a connection for a while.
+    /// Adds a reason not to read from a connection.
     func pause(_ pause: EdgeSlot.Pause, _ index: Int) {
         self.connections.slots[index].pause.insert(pause)
         self.watch(index)
@@ -80,8 +80,9 @@ extension EdgeLoop {
         }
     }
 
-    /// Takes one message from what a connection, its address and all may send; one that is one too many is handled too, and the
-    /// next ones of the connection come later.
+    /// Counts one message against the rate limits of the connection, its address and all connections.
+    ///
+    /// The message that exceeds a limit is still handled; the next ones of the connection are read later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
         self.connections.slots[index].allowance.takeMessage(self.limits, at: self.now)
@@ -90,7 +91,7 @@ extension EdgeLoop {
         if let limit = self.reachedRate(index) { self.throttle(index, limit) }
     }
 
-    /// Which limit on messages leaves nothing; `nil`: none.
+    /// The rate limit that is reached; `nil`: none.
     private func reachedRate(_ index: Int) -> LimitName? {
         guard self.connections.slots[index].allowance.hasMessage(self.limits, at: self.now) else {
             return .messagesPerConnectionPerSecondMax
@@ -105,7 +106,7 @@ extension EdgeLoop {
         self.connections.slots[index].allowance.hasRefusal(self.limits, at: self.now)
     }
 
-    /// Takes note that a token was refused; after one too many the connection is read from later.
+    /// Counts a refused token; above the limit the connection is read from later.
     private func noteRefusedToken(_ index: Int) {
         self.connections.slots[index].allowance.takeRefusal(self.limits, at: self.now)
         if !self.mayHaveTokenRefused(index) { self.throttle(index, .refusedTokensPerConnectionPerSecondMax) }
@@ -131,7 +132,7 @@ extension EdgeLoop {
 
     // MARK: - Input
 
-    /// Moves what a connection kept to the beginning of the buffer.
+    /// Moves a connection's kept bytes to the beginning of the buffer.
     private func takeInput(_ index: Int) -> Int {
         let kept = self.connections.slots[index].input.count
         guard kept > 0 else { return 0 }
@@ -141,20 +142,20 @@ extension EdgeLoop {
         return kept
     }
 
-    /// Keeps what was not handled.
+    /// Keeps the bytes that were not handled.
     func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
         self.connections.slots[index].input = Array(self.buffers.plain[offset..<count])
         self.hold(count - offset)
     }
 
-    /// Handles the messages of what came, at most a turn of them.
+    /// Handles the messages that were read, at most a turn of them.
     ///
     /// - Parameters:
-    ///   - index: whose they are.
+    ///   - index: the connection.
     ///   - count: where they end in the buffer.
     ///   - start: where they begin.
-    ///   - isLast: whether the peer has ended; then all of them are handled, because it cannot stand in a line.
+    ///   - isLast: whether the peer has closed; then all of them are handled, because it cannot be queued.
     func handleInput(_ index: Int, _ count: Int, from start: Int = 0, isLast: Bool = false) {
         let generation = self.connections.slots[index].generation
         var offset = start
@@ -162,7 +163,7 @@ extension EdgeLoop {
         while self.connections.slots[index].generation == generation {
             if left == 0, offset < count, self.connections.slots[index].pause.isEmpty {
                 self.metrics.count(.limitsHit, .limit(.messagesPerTurnMax))
-                self.getInLine(index)
+                self.enqueue(index)
                 // It is closed where the poller cannot be told.
                 guard self.connections.slots[index].generation == generation else { return }
             }
@@ -187,9 +188,9 @@ extension EdgeLoop {
                 var pong: [UInt8] = []
                 Outgoing.appendPong(context: Array(self.buffers.plain[context]), to: &pong)
                 self.write(pong.span, index)
-            case .strange(let strange):
+            case .invalid(let invalid):
                 self.takeAllowance(index)
-                self.count(strange, index)
+                self.count(invalid, index)
             case .endless: self.close(index, .endless)
             case .failed(.noSignature)
             where self.buffers.plain[offset] == Self.recordOfHandshake && !self.connections.slots[index].isByTLS:
@@ -265,15 +266,15 @@ extension EdgeLoop {
         return .taken(session: session, stream: pushed.stream.id)
     }
 
-    private func count(_ strange: EdgeConnection.Strange, _ index: Int) {
+    private func count(_ invalid: EdgeConnection.InvalidMessage, _ index: Int) {
         let label: MetricLabel =
-            switch strange {
+            switch invalid {
             case .noEnvelope: .noEnvelope
             case .tooManyFrames: .tooManyFrames
             case .notSubscription: .notSubscription
             }
         self.metrics.count(.framesRefused, label)
-        self.delegate.tell(.strange(strange, from: self.connections.slots[index].address, on: self.label(of: index)))
+        self.delegate.report(.invalid(invalid, from: self.connections.slots[index].address, on: self.label(of: index)))
     }
 
     // MARK: - Subscriptions

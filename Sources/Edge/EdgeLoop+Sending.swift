@@ -83,8 +83,8 @@ extension EdgeLoop {
 
     /// Something waits for the peer: the poller tells when it takes more.
     func beginStall(_ index: Int) {
-        if !self.connections.slots[index].taking.isWaiting {
-            self.connections.slots[index].taking.begin(self.bytesWaiting(index), at: self.now)
+        if !self.connections.slots[index].writeProgress.isWaiting {
+            self.connections.slots[index].writeProgress.begin(self.bytesWaiting(index), at: self.now)
         }
         self.watch(index)
     }
@@ -103,10 +103,11 @@ extension EdgeLoop {
         let generation = self.connections.slots[index].generation
         let before = self.bytesWaiting(index)
         self.sendWaiting(index)
-        guard self.connections.slots[index].generation == generation, self.connections.slots[index].taking.isWaiting
+        guard self.connections.slots[index].generation == generation,
+            self.connections.slots[index].writeProgress.isWaiting
         else { return }
         let left = self.bytesWaiting(index)
-        self.connections.slots[index].taking.took(before - left, left: left, at: self.now)
+        self.connections.slots[index].writeProgress.wrote(before - left, left: left, at: self.now)
     }
 
     private func sendWaiting(_ index: Int) {
@@ -151,7 +152,7 @@ extension EdgeLoop {
             }
             stream.clearIfTaken()
         }
-        self.connections.slots[index].taking.end()
+        self.connections.slots[index].writeProgress.end()
         self.watch(index)
     }
 }

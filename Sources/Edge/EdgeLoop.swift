@@ -10,7 +10,7 @@ internal import ZMTP
 /// Listeners' connections, on one thread: ZMTP in, answers and notices out.
 ///
 /// ```swift
-/// let shared = try EdgeShared(threads: 2, doors: doors, settings: settings, …)
+/// let shared = try EdgeShared(threads: 2, endpoints: endpoints, settings: settings, …)
 /// // On a thread of its own, one for each loop:
 /// let loop = EdgeLoop(number: 0, shared: shared, pollers: try .make(), …)
 /// loop.run()  // until shared.stop() is called
@@ -20,31 +20,31 @@ internal import ZMTP
 /// stays with its loop.
 ///
 /// The loop does the I/O and asks the delegate. Its parts own the state and decide: ``RunQueue`` which connection is served next,
-/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when it is late,
-/// ``NoticeFanOut`` and ``EdgeStream`` which notices wait for it, ``MessageAllowance`` what it may send.
+/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when a timeout is exceeded,
+/// ``NoticeFanOut`` and ``EdgeStream`` which notices wait for it, ``MessageAllowance`` how much it may send.
 ///
-/// All connections read into one buffer (``ReadBuffers``). A connection keeps only what came of a frame that is not there in full
-/// and what the kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
+/// All connections read into one buffer (``ReadBuffers``). A connection keeps only incomplete frames and the bytes that the
+/// kernel did not accept; notices wait in the ring of their stream (``NoticeRing``), once for all connections.
 ///
-/// A connection that sends more than it may is read from later, and so is one that does not take its answers. One that takes
-/// nothing for long is closed (``EdgeSettings``).
+/// A connection above a rate limit is read from later, and so is one that does not read its answers. A slow consumer is closed
+/// (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
-    /// The most events of deprioritised connections that are handled in one round.
-    private static let asidePerTurn = 32
+    /// The most events of deprioritised connections that are handled in one iteration.
+    private static let deprioritisedEventsMax = 32
     /// So many subscribers of a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
 
     let shared: EdgeShared
     let metrics: MetricRegistry
-    /// What each connection may send.
+    /// The rate limits of each connection.
     let limits: MessageAllowance.Limits
     unowned let delegate: any EdgeDelegate
-    /// Which of the loops it is; the first one has the doors.
+    /// The number of the loop; the first one has the endpoints.
     let number: Int
     private var hasStopped = false
-    /// How often the rules had changed by which connections were looked at last.
+    /// The version of the rules that was applied to all connections last.
     private var rulesNumber = 0
 
     private var acceptor: Acceptor
@@ -59,9 +59,9 @@ package final class EdgeLoop {
     var ticks = TickList()
 
     /// - Parameters:
-    ///   - number: which of the loops it is, from 0.
-    ///   - shared: what all loops have in common.
-    ///   - pollers: what `Pollers.make` gave; closed at the end.
+    ///   - number: the number of the loop, from 0.
+    ///   - shared: the state that all loops share.
+    ///   - pollers: the result of `Pollers.make`; closed at the end.
     ///   - sequences: the newest notice of each stream that was sent before.
     ///   - delegate: decides what is answered; outlives the loop.
     package init(
@@ -90,22 +90,22 @@ package final class EdgeLoop {
 
     /// Serves until ``EdgeShared/stop()`` is called.
     package func run() {
-        System.goFirst()
+        System.raisePriority()
         self.pollers.begin(inbox: self.inbox.wakeUp)
         self.setAccepting(true)
         while !self.hasStopped {
-            self.inbox.countRound()
-            self.beginRound()
+            self.inbox.countIteration()
+            self.beginIteration()
             while let step = self.runQueue.next(at: self.now) { self.perform(step) }
             self.lookAtTime()
         }
         self.end()
     }
 
-    // MARK: - One round
+    // MARK: - One iteration
 
-    /// Waits until something is ready, and tells the run queue what is.
-    private func beginRound() {
+    /// Waits until something is ready, and reports it to the run queue.
+    private func beginIteration() {
         let isBusy = self.runQueue.hasWork || self.deadlines.hasWork
         let eventsMax = self.runQueue.isMixed ? Poller.eventsMax : Poller.eventsUsual
         let count = Self.events(
@@ -114,19 +114,19 @@ package final class EdgeLoop {
             eventsMax: eventsMax
         )
         self.clock.read()
-        self.runQueue.beginRound(at: self.now, isFull: count == eventsMax)
+        self.runQueue.beginIteration(at: self.now, isFull: count == eventsMax)
         for number in 0..<count {
             let event = self.pollers.main.event(number)
             switch event.key {
             case PollerPair.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
-            case PollerPair.asideKey: self.runQueue.foundAside()
+            case PollerPair.deprioritisedKey: self.runQueue.foundDeprioritised()
             default: self.runQueue.found(number, self.finding(event), key: event.key, at: self.now)
             }
         }
     }
 
     private func finding(_ event: Poller.Event) -> RunQueue.Finding {
-        if event.sendsNoMore { return .leaving }
+        if event.sendsNoMore { return .closing }
         guard event.isReadable, let index = self.connections.place(of: event.key) else { return .busy }
         return self.connections.slots[index].allowance.isQuiet(self.limits, at: self.now) ? .quiet : .busy
     }
@@ -135,23 +135,23 @@ package final class EdgeLoop {
         do throws(SystemCallError) {
             return try poller.wait(nanoseconds: nanoseconds, eventsMax: eventsMax)
         } catch {
-            // It fails for a descriptor that is none, or memory that is not ours: nothing can go on.
+            // It fails only for an invalid descriptor or address: the loop cannot continue.
             fatalError("the edge cannot wait for connections: \(error)")
         }
     }
 
-    /// Does what the run queue orders, and reads the clock where that takes time.
+    /// Performs a step of the run queue, and reads the clock if the step takes time.
     private func perform(_ step: RunQueue.Step) {
         switch step {
         case .handle(let number): self.handle(self.pollers.main.event(number))
-        case .moveAside(let number): return self.moveAside(self.pollers.main.event(number))
-        case .putOff(let number):
+        case .deprioritise(let number): return self.deprioritise(self.pollers.main.event(number))
+        case .postpone(let number):
             if self.pollers.main.event(number).isReadable {
                 self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
             }
             return
-        case .lookAside: self.lookAside()
-        case .handleAside(let number): self.handleAside(self.pollers.aside.event(number))
+        case .pollDeprioritised: self.pollDeprioritised()
+        case .handleDeprioritised(let number): self.handleDeprioritised(self.pollers.deprioritised.event(number))
         case .takeTurn(let peer): if let index = self.connections.place(of: peer) { self.takeTurn(index, peer) }
         case .endPass:
             self.flushAnswers()
@@ -161,55 +161,56 @@ package final class EdgeLoop {
             self.flushAnswers()
             self.takeInbox()
             guard self.runQueue.hasWork else { return }
-        case .letNoticesGather:
-            System.letOthersGoFirst()
+        case .coalesceNotices:
+            System.yieldProcessor()
             self.takeInbox()
         case .write(let stream): self.goOn(with: stream)
         }
         self.clock.read()
     }
 
-    /// Looks for new connections, and for events of deprioritised ones.
-    private func lookAside() {
-        let count = Self.events(of: &self.pollers.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
-        for number in 0..<count { self.runQueue.foundAside(number, key: self.pollers.aside.event(number).key) }
-    }
-
-    /// Accepts connections, or reads from a deprioritised one.
-    private func handleAside(_ event: Poller.Event) {
-        if let door = PollerPair.door(of: event.key) {
-            self.accept(atDoor: door)
-        } else {
-            self.handle(event)
-            self.endNewness(of: event)
+    /// Polls the endpoints and the deprioritised connections.
+    private func pollDeprioritised() {
+        let count = Self.events(of: &self.pollers.deprioritised, nanoseconds: 0, eventsMax: Self.deprioritisedEventsMax)
+        for number in 0..<count {
+            self.runQueue.foundDeprioritised(number, key: self.pollers.deprioritised.event(number).key)
         }
     }
 
-    /// Looks at a connection among those that listen from now on, once it has asked for something.
-    private func endNewness(of event: Poller.Event) {
+    /// Accepts connections, or reads from a deprioritised one.
+    private func handleDeprioritised(_ event: Poller.Event) {
+        if let endpoint = PollerPair.endpoint(of: event.key) {
+            self.accept(atEndpoint: endpoint)
+        } else {
+            self.handle(event)
+            self.restorePriority(of: event)
+        }
+    }
+
+    /// Moves a connection to the main poller once it has sent a request or subscribed.
+    private func restorePriority(of event: Poller.Event) {
         guard !event.sendsNoMore, let index = self.connections.place(of: event.key),
             self.connections.slots[index].isUsed,
-            self.connections.slots[index].look.isAside
+            self.connections.slots[index].look.isDeprioritised
         else { return }
-        self.runQueue.heardQuiet(at: self.now)
-        self.move(index, aside: false)
+        self.runQueue.noteQuietActivity(at: self.now)
+        self.move(index, deprioritised: false)
     }
 
-    /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and
-    /// it is closed there, which takes the kernel 15 µs.
-    private func moveAside(_ event: Poller.Event) {
+    /// Deprioritises a closing connection: reading its last messages waits, and so does closing it, which takes the kernel 15 µs.
+    private func deprioritise(_ event: Poller.Event) {
         // An earlier event of the same wait may have ended it.
         guard let index = self.connections.place(of: event.key) else { return }
-        self.move(index, aside: true)
+        self.move(index, deprioritised: true)
     }
 
-    private func move(_ index: Int, aside: Bool) {
+    private func move(_ index: Int, deprioritised: Bool) {
         self.pollers.remove(self.connections.slots[index].descriptor, self.connections.slots[index].look)
-        self.connections.slots[index].look.isAside = aside
+        self.connections.slots[index].look.isDeprioritised = deprioritised
         self.look(at: index)
     }
 
-    /// Has one of the pollers look at a connection.
+    /// Adds a connection to its poller.
     private func look(at index: Int) {
         let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
         if !self.pollers.add(descriptor, key: key, self.connections.slots[index].look) { self.close(index) }
@@ -222,10 +223,10 @@ package final class EdgeLoop {
         guard event.isReadable, self.connections.place(of: event.key) != nil else { return }
         if self.connections.slots[index].pause.isEmpty {
             self.readable(index)
-        } else if event.hasEnded, self.connections.slots[index].pause != .inLine {
+        } else if event.hasEnded, self.connections.slots[index].pause != .queued {
             self.close(index)
         }
-        // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
+        // Else input came before the connection was paused in this iteration. The poller reports it again after the pause.
     }
 
     private func takeInbox() {
@@ -237,8 +238,8 @@ package final class EdgeLoop {
         }
         for arrival in content.arrivals { self.open(arrival) }
         if content.holdsTooMuch { self.boundBytes() }
-        if content.isPoked {
-            self.delegate.poked(in: self)
+        if content.wakesDelegate {
+            self.delegate.woken(in: self)
             self.flushAnswers()
         }
         if let accepts = content.accepts { self.setAccepting(accepts) }
@@ -254,9 +255,9 @@ package final class EdgeLoop {
             self.followRules()
             self.deadlines.ticked(self.connections.places.count)
         }
-        self.closeLate()
+        self.closeOverdue()
         if self.clock.takeSecond() {
-            self.delegate.keepHouse(in: self)
+            self.delegate.runHousekeeping(in: self)
             self.flushAnswers()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
             self.fanOut.tellRingBytes()
@@ -264,18 +265,18 @@ package final class EdgeLoop {
         }
     }
 
-    /// Closes connections that are late with something.
-    private func closeLate() {
-        var closesLeft = Deadlines.closesPerRound
+    /// Closes connections that have exceeded a timeout.
+    private func closeOverdue() {
+        var closesLeft = Deadlines.closesPerIteration
         while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
-            guard let reason = self.lateness(of: index) else { continue }
+            guard let reason = self.reasonToClose(of: index) else { continue }
             self.close(index, reason)
             closesLeft -= 1
         }
     }
 
-    private func lateness(of index: Int) -> EdgeClosing? {
-        if let lateness = self.deadlines.lateness(of: self.connections.slots[index], at: self.now) { return lateness }
+    private func reasonToClose(of index: Int) -> EdgeClosing? {
+        if let reason = self.deadlines.reasonToClose(of: self.connections.slots[index], at: self.now) { return reason }
         guard self.connections.slots[index].phase == .ready,
             let proof = self.connections.slots[index].subscriptions.first?.proof,
             !self.delegate.isGood(proof)
@@ -287,15 +288,15 @@ package final class EdgeLoop {
 
     private func setAccepting(_ accepts: Bool) {
         guard self.number == 0, self.acceptor.setAccepting(accepts) else { return }
-        for (number, door) in self.shared.doors.enumerated() {
-            self.pollers.look(atDoor: number, door.descriptor, accepts: accepts)
+        for (number, endpoint) in self.shared.endpoints.enumerated() {
+            self.pollers.look(atEndpoint: number, endpoint.descriptor, accepts: accepts)
         }
     }
 
-    private func accept(atDoor number: Int) {
-        let label = self.shared.doors[number].label
-        for _ in 0..<Acceptor.connectionsPerRound where self.acceptor.isAccepting {
-            switch self.acceptor.accept(atDoor: number) {
+    private func accept(atEndpoint number: Int) {
+        let label = self.shared.endpoints[number].label
+        for _ in 0..<Acceptor.acceptsPerIteration where self.acceptor.isAccepting {
+            switch self.acceptor.accept(atEndpoint: number) {
             case .nothing: return
             case .noDescriptor:
                 self.setAccepting(false)
@@ -318,26 +319,26 @@ package final class EdgeLoop {
     private func open(_ arrival: EdgeInbox.Arrival) {
         let index = self.connections.add()
         self.connections.slots[index].phase = .handshake
-        self.connections.slots[index].door = UInt8(arrival.door)
+        self.connections.slots[index].endpoint = UInt8(arrival.endpoint)
         self.connections.slots[index].descriptor = arrival.descriptor
         self.connections.slots[index].address = arrival.address
         self.connections.slots[index].shared = arrival.shared
         self.connections.slots[index].since = self.now
         self.look(at: index)
         guard self.connections.slots[index].phase != .free else { return }
-        self.connections.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
-        self.connections.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
+        self.connections.slots[index].isByTLS = self.shared.endpoints[arrival.endpoint].identity != nil
+        self.connections.slots[index].awaitsHeader = self.shared.endpoints[arrival.endpoint].balancers != nil
         // Else it follows the balancer's header, or the handshake of TLS.
         guard !self.connections.slots[index].isByTLS, !self.connections.slots[index].awaitsHeader else { return }
         let greeting = self.connections.slots[index].connection.greeting
         self.write(greeting.span, index)
     }
 
-    /// Has the poller look for what is wanted now.
+    /// Tells the poller which events of a connection are wanted now.
     func watch(_ index: Int) {
         var look = self.connections.slots[index].look
         look.forReading = self.connections.slots[index].pause.isEmpty
-        look.forWriting = self.connections.slots[index].taking.isWaiting
+        look.forWriting = self.connections.slots[index].writeProgress.isWaiting
         guard look != self.connections.slots[index].look else { return }
         self.connections.slots[index].look = look
         let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
@@ -356,20 +357,20 @@ package final class EdgeLoop {
 
     // MARK: - The end
 
-    /// Sends what was answered and what the rings hold, and closes everything.
+    /// Sends the pending answers and notices, and closes everything.
     private func end() {
         self.setAccepting(false)
         self.takeInbox()
         self.writeNotices()
         self.flushAnswers()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.connections.places.contains(where: { self.connections.slots[$0].taking.isWaiting }),
+        while self.connections.places.contains(where: { self.connections.slots[$0].writeProgress.isWaiting }),
             System.monotonicNanoseconds() < deadline
         {
             guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }
             for number in 0..<count { self.write(self.pollers.main.event(number)) }
-            guard let count = try? self.pollers.aside.wait(nanoseconds: 0) else { break }
-            for number in 0..<count { self.write(self.pollers.aside.event(number)) }
+            guard let count = try? self.pollers.deprioritised.wait(nanoseconds: 0) else { break }
+            for number in 0..<count { self.write(self.pollers.deprioritised.event(number)) }
         }
         for index in self.connections.places where self.connections.slots[index].phase != .free {
             // Unread bytes would make the kernel reset the connection, and sent bytes might not arrive.
@@ -381,13 +382,14 @@ package final class EdgeLoop {
             ) > 0 {}
             self.close(index)
         }
-        if self.number == 0 { for door in self.shared.doors { door.close() } }
+        if self.number == 0 { for endpoint in self.shared.endpoints { endpoint.close() } }
         self.shared.end(self.number)
     }
 
-    /// Writes to a connection that takes more.
+    /// Writes to a connection that accepts more.
     private func write(_ event: Poller.Event) {
-        guard PollerPair.door(of: event.key) == nil, event.isWritable, let index = self.connections.place(of: event.key)
+        guard PollerPair.endpoint(of: event.key) == nil, event.isWritable,
+            let index = self.connections.place(of: event.key)
         else { return }
         self.writable(index)
     }

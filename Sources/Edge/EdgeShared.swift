@@ -34,8 +34,8 @@ package final class EdgeShared: NoticeSink {
     }
 
     package let settings: EdgeSettings
-    /// Where connections come in; closed by the first loop when it ends.
-    package let doors: [EdgeDoor]
+    /// The listening endpoints; the first loop closes them when it ends.
+    package let endpoints: [EdgeEndpoint]
     /// One for each loop; the first one's loop accepts connections.
     package let inboxes: [EdgeInbox]
     let metrics: MetricRegistry
@@ -51,7 +51,7 @@ package final class EdgeShared: NoticeSink {
 
     /// - Parameters:
     ///   - threads: how many loops there will be; at least one.
-    ///   - doors: where connections come in.
+    ///   - endpoints: the listening endpoints.
     ///   - settings: limits and times.
     ///   - metrics: counts what happens.
     ///   - counting: counts connections of all entrances.
@@ -59,13 +59,13 @@ package final class EdgeShared: NoticeSink {
     /// - Throws: where there are too many descriptors.
     package init(
         threads: Int,
-        doors: [EdgeDoor],
+        endpoints: [EdgeEndpoint],
         settings: EdgeSettings,
         metrics: MetricRegistry,
         counting: any ConnectionCounting,
         clock: @escaping @Sendable () -> Timestamp
     ) throws(SystemCallError) {
-        self.doors = doors
+        self.endpoints = endpoints
         self.settings = settings
         self.metrics = metrics
         self.cells = Cells(metrics)
@@ -137,11 +137,11 @@ package final class EdgeShared: NoticeSink {
     func drop(_ arrival: EdgeInbox.Arrival) {
         System.close(arrival.descriptor)
         if arrival.shared != nil { self.leave(arrival.address, at: System.monotonicNanoseconds()) }
-        self.counting.ended(on: self.doors[arrival.door].label)
+        self.counting.ended(on: self.endpoints[arrival.endpoint].label)
     }
 
-    /// How often each loop has gone round; one that hangs does not count on.
-    package var roundCounts: [Int] { self.inboxes.map(\.roundCount) }
+    /// The number of iterations of each loop; it stops growing if the loop hangs.
+    package var iterationCounts: [Int] { self.inboxes.map(\.iterationCount) }
 
     // MARK: - Addresses
 

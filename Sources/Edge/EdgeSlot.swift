@@ -32,7 +32,7 @@ struct EdgeSlot {
         /// Too many of its requests wait for the event log.
         static let waiting = Pause(rawValue: 4)
         /// It is queued with the connections that sent more than fits into a turn.
-        static let inLine = Pause(rawValue: 8)
+        static let queued = Pause(rawValue: 8)
     }
 
     enum Phase {
@@ -42,8 +42,8 @@ struct EdgeSlot {
     }
 
     var phase = Phase.free
-    /// By which door it came.
-    var door: UInt8 = 0
+    /// The number of the endpoint that accepted it.
+    var endpoint: UInt8 = 0
     var pause: Pause = []
     /// What the pollers look for.
     var look = PollerLook()
@@ -62,8 +62,8 @@ struct EdgeSlot {
     var shared: EdgeAddress?
     /// When it was accepted, or its handshake was done, in nanoseconds.
     var since: UInt64 = 0
-    /// Whether it takes what waits for it.
-    var taking = TakingWatch()
+    /// The progress of writing its waiting bytes; detects a slow consumer.
+    var writeProgress = WriteProgress()
     var address = PeerAddress()
     var connection = EdgeConnection()
     var subscriptions: [Subscription] = []
@@ -75,7 +75,7 @@ struct EdgeSlot {
     var outputSent = 0
     /// Whether nothing is known of it but what its balancer is going to say.
     var awaitsHeader = false
-    /// Whether it came by a door with a certificate.
+    /// Whether its endpoint has a certificate.
     var isByTLS = false
     /// The TLS session; `nil`: nothing has come, or nothing is encrypted.
     var session: TLSSession?

@@ -48,7 +48,7 @@ package struct NoticeRing: Sendable {
     }
 
     /// Whether what is behind a cursor is gone in part.
-    package func hasLapped(_ cursor: Cursor) -> Bool { cursor < self.start }
+    package func hasOverrun(_ cursor: Cursor) -> Bool { cursor < self.start }
 
     /// Finds the frame in which sending stopped.
     ///

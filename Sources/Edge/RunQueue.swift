@@ -5,11 +5,11 @@ internal import DequeModule
 
 /// Decides which connection an ``EdgeLoop`` reads from or writes to next: facts in, an order out.
 ///
-/// It has no clock and does no I/O. A loop goes round: it looks at its poller, tells what it found, and performs one step after the
-/// other until the round is over.
+/// It has no clock and does no I/O. In each iteration the loop polls, reports the events, and performs one step after the other
+/// until the queue has no further step.
 ///
 /// ```swift
-/// queue.beginRound(at: now, isFull: count == eventsMax)
+/// queue.beginIteration(at: now, isFull: count == eventsMax)
 /// for number in 0..<count { queue.found(number, kind, key: key, at: now) }
 /// while let step = queue.next(at: now) {
 ///     perform(step)
@@ -17,23 +17,24 @@ internal import DequeModule
 /// }
 /// ```
 ///
-/// A round serves these classes, one after the other:
+/// An iteration serves these classes, one after the other:
 ///
 /// 1. *quiet* connections, which send little, as listeners do: all of them;
-/// 2. *leaving* connections, whose peers send no more: they only move aside;
-/// 3. what stands *aside* (the doors, newcomers, and what has left), for one time slice;
-/// 4. *busy* connections, which send much or take notices late: for one time slice where quiet ones are about, else all of them;
-/// 5. the *line* of connections that sent more messages than fit into a turn, for one time slice;
-/// 6. the *streams* with notices that wait, for one time slice.
+/// 2. *closing* connections, whose peers send no more: they are only deprioritised;
+/// 3. *deprioritised* entries (the endpoints, new and closing connections), for one time slice;
+/// 4. *busy* connections, which send much or read notices late: all of them, or for one time slice while quiet connections are
+///    active;
+/// 5. *queued* connections, which sent more messages than fit into a turn, for one time slice;
+/// 6. *streams* with pending notices, for one time slice.
 ///
-/// Between two reads notices have a slice of their own where reading takes long. Each slice serves one entry at least, and begins with the
-/// first entry that the slice before did not reach: no entry starves. A quiet connection waits for one slice of each other class at
-/// most.
+/// If reading takes long, notices get a slice between two reads. Each slice serves at least one entry, and begins with the first
+/// entry that the slice before did not reach: no entry starves. A quiet connection waits for at most one slice of each other
+/// class.
 struct RunQueue {
-    /// The poller's finding about a connection.
+    /// The class of an event that the poller reported.
     enum Finding {
         case quiet
-        case leaving
+        case closing
         case busy
     }
 
@@ -41,141 +42,143 @@ struct RunQueue {
     enum Step {
         /// Handles an event of the poller.
         case handle(event: Int)
-        /// Has the other poller look at a connection that leaves.
-        case moveAside(event: Int)
-        /// Leaves an event, and those behind it, to the next round: the poller tells of them again.
-        case putOff(event: Int)
-        /// Looks at the poller of deprioritised connections, and reports the result.
-        case lookAside
+        /// Moves a closing connection to the other poller.
+        case deprioritise(event: Int)
+        /// Leaves this and the later events to the next iteration: the poller reports them again.
+        case postpone(event: Int)
+        /// Polls the deprioritised connections, and reports their events.
+        case pollDeprioritised
         /// Handles an event of the poller of deprioritised connections.
-        case handleAside(event: Int)
+        case handleDeprioritised(event: Int)
         /// Handles the bytes that a queued connection sent.
         case takeTurn(EdgePeer)
-        /// All that had come was handled: answers that gathered can go.
+        /// All input was handled: gathered answers can be sent.
         case endPass
-        /// Takes what other threads have handed over.
+        /// Takes the input from other threads.
         case takeInbox
-        /// Lets the threads that make notices go first, and takes what they have made.
-        case letNoticesGather
-        /// Writes notices of a stream to some of the connections that hear it, then calls ``RunQueue/hadTurn(_:)``.
+        /// Yields to the threads that make notices, and takes their notices, so that several go out in one write.
+        case coalesceNotices
+        /// Writes notices of a stream to some of its subscribers, then calls ``RunQueue/hadTurn(_:)``.
         case write(EdgeStream)
     }
 
     private enum Phase {
         case quiet
-        case leaving
-        /// The poller of deprioritised connections was looked at.
-        case asideFound
-        case aside(until: UInt64)
+        case closing
+        /// The deprioritised connections were polled.
+        case deprioritisedPolled
+        case deprioritised(until: UInt64)
         case busy(until: UInt64)
-        case line(until: UInt64)
+        case queued(until: UInt64)
         case passEnded
         case inboxTaken(then: Rest)
-        case noticesGathered
+        case noticesCoalesced
         case notices(until: UInt64, then: Rest)
         case over
     }
 
-    /// What follows a slice of notices.
+    /// The work that follows a slice of notices.
     private enum Rest {
         case quiet
         case busy(until: UInt64)
         case nothing
     }
 
-    /// What one look at the poller told.
+    /// The events of one poll.
     private struct Found {
         var quiet = ReadyEvents()
-        var leaving = ReadyEvents()
+        var closing = ReadyEvents()
         var busy = ReadyEvents()
         var isFull = false
-        var isAsideReady = false
+        var hasDeprioritised = false
 
-        /// Whether the other poller is looked at.
+        /// Whether the deprioritised connections are polled.
         ///
-        /// Where this one told of all that it might there may be more behind those of both. Where connections leave, those that
-        /// listen come first.
-        var looksAside: Bool { self.isFull ? self.leaving.isEmpty : self.isAsideReady || !self.leaving.isEmpty }
+        /// A full poll may have missed that some of them are ready, so they are polled after it too. While connections are closing,
+        /// a full poll means that listening connections wait: those come first.
+        var pollsDeprioritised: Bool {
+            self.isFull ? self.closing.isEmpty : self.hasDeprioritised || !self.closing.isEmpty
+        }
 
         mutating func begin(isFull: Bool) {
             self.quiet.begin()
-            self.leaving.begin()
+            self.closing.begin()
             self.busy.begin()
             self.isFull = isFull
-            self.isAsideReady = false
+            self.hasDeprioritised = false
         }
     }
 
-    /// For so long a round is busy with one class that quiet connections would wait for, in nanoseconds.
+    /// The longest time for one class that quiet connections wait for, in nanoseconds.
     ///
     /// A round of notices to 9,000 connections takes some 50 ms.
     static let slice: UInt64 = 200_000
-    /// For so long what came is handled before notices have their slice, where none wait, in nanoseconds.
+    /// The longest time of reading before notices get a slice, if none were pending, in nanoseconds.
     static let readingSlice: UInt64 = 2_000_000
-    /// For so long quiet connections are about after one was heard, in nanoseconds.
+    /// How long quiet connections count as active after one sent something, in nanoseconds.
     static let quietMemory: UInt64 = 1_000_000_000
 
     private var phase = Phase.over
     private var found = Found()
-    private var aside = ReadyEvents()
-    private var line: Deque<EdgePeer> = []
+    private var deprioritised = ReadyEvents()
+    private var queuedPeers: Deque<EdgePeer> = []
     private var streams: Deque<EdgeStream> = []
-    /// Connections that sent more than they may: they wait for time, and then get in line.
+    /// Connections above their rate limit: they wait until it allows a message, and are then queued.
     private var throttled: [EdgePeer] = []
-    private var gathering = NoticeGathering()
-    /// Since when the round has read without a slice of notices.
+    private var coalescing = NoticeCoalescing()
+    /// Since when the iteration has read without a slice of notices.
     private var readingSince: UInt64 = 0
-    /// When a quiet connection was heard last.
-    private var quietHeard: UInt64 = 0
+    /// When a quiet connection sent something last.
+    private var lastQuietActivity: UInt64 = 0
     /// Whether busy connections wait for quiet ones.
     ///
     /// Among hundreds of busy connections there may be a quiet one: the loop looks at more events then.
     private(set) var isMixed = false
 
-    /// Whether connections or notices wait for their turn, whatever the poller tells.
-    var hasWork: Bool { !self.line.isEmpty || !self.streams.isEmpty }
+    /// Whether connections or notices wait for their turn, whatever the poller reports.
+    var hasWork: Bool { !self.queuedPeers.isEmpty || !self.streams.isEmpty }
 
     // MARK: - Facts
 
-    /// A round begins with a look at the poller.
+    /// An iteration begins with a poll.
     ///
     /// - Parameters:
     ///   - now: the time.
-    ///   - isFull: whether the poller told of as many events as it might, so that there may be more.
-    mutating func beginRound(at now: UInt64, isFull: Bool) {
+    ///   - isFull: whether the poller reported as many events as it may, so that there may be more.
+    mutating func beginIteration(at now: UInt64, isFull: Bool) {
         self.phase = .quiet
         self.readingSince = now
         self.found.begin(isFull: isFull)
     }
 
-    /// The poller told of a connection.
+    /// The poller reported an event of a connection.
     ///
     /// - Parameters:
-    ///   - number: the event's number in this look.
-    ///   - finding: what it told.
-    ///   - key: the connection's key, the same at each look.
+    ///   - number: the event's number in this poll.
+    ///   - finding: the event's class.
+    ///   - key: the connection's key, the same in each poll.
     ///   - now: the time.
     mutating func found(_ number: Int, _ finding: Finding, key: UInt64, at now: UInt64) {
         switch finding {
         case .quiet:
-            self.heardQuiet(at: now)
+            self.noteQuietActivity(at: now)
             self.found.quiet.append(number, key: key)
-        case .leaving: self.found.leaving.append(number, key: key)
+        case .closing: self.found.closing.append(number, key: key)
         case .busy: self.found.busy.append(number, key: key)
         }
     }
 
     /// The poller reported that a deprioritised connection is ready.
-    mutating func foundAside() { self.found.isAsideReady = true }
+    mutating func foundDeprioritised() { self.found.hasDeprioritised = true }
 
     /// The poller of deprioritised connections reported an event.
-    mutating func foundAside(_ number: Int, key: UInt64) { self.aside.append(number, key: key) }
+    mutating func foundDeprioritised(_ number: Int, key: UInt64) { self.deprioritised.append(number, key: key) }
 
-    /// A quiet connection was heard.
-    mutating func heardQuiet(at now: UInt64) { self.quietHeard = now }
+    /// A quiet connection sent something.
+    mutating func noteQuietActivity(at now: UInt64) { self.lastQuietActivity = now }
 
     /// A connection sent more messages than fit into a turn, or may be read from again; it is not queued yet.
-    mutating func getInLine(_ peer: EdgePeer) { self.line.append(peer) }
+    mutating func enqueue(_ peer: EdgePeer) { self.queuedPeers.append(peer) }
 
     /// A connection sent more than it may; it is not throttled already.
     mutating func throttle(_ peer: EdgePeer) { self.throttled.append(peer) }
@@ -190,10 +193,10 @@ struct RunQueue {
     /// A round of a stream's notices begins; the stream has none that goes on.
     mutating func append(_ stream: EdgeStream) { self.streams.append(stream) }
 
-    /// So many notices were put into the rings.
-    mutating func noticesCame(_ count: Int) { self.gathering.came(count) }
+    /// Notices were appended to the rings.
+    mutating func noticesCame(_ count: Int) { self.coalescing.came(count) }
 
-    /// Some of the connections that hear a stream had their turn; where its round goes on it goes behind the other streams.
+    /// Some subscribers of a stream had their turn; if its round goes on, it is queued behind the other streams.
     mutating func hadTurn(_ stream: EdgeStream) { if stream.isInRound { self.streams.append(stream) } }
 
     // MARK: - The order
@@ -201,7 +204,7 @@ struct RunQueue {
     /// The stream whose turn it is to write notices, for a caller that writes them whatever the time; then call ``hadTurn(_:)``.
     mutating func takeStream() -> EdgeStream? { self.streams.popFirst() }
 
-    /// The next entry; `nil`: the round is over.
+    /// The next step; `nil`: the iteration is over.
     mutating func next(at now: UInt64) -> Step? {
         while true {
             switch self.phase {
@@ -210,41 +213,41 @@ struct RunQueue {
                     return self.takeInbox(then: .quiet)
                 }
                 if let event = self.found.quiet.next() { return .handle(event: event) }
-                self.phase = .leaving
-            case .leaving:
-                if let event = self.found.leaving.next() { return .moveAside(event: event) }
-                guard self.found.looksAside else {
+                self.phase = .closing
+            case .closing:
+                if let event = self.found.closing.next() { return .deprioritise(event: event) }
+                guard self.found.pollsDeprioritised else {
                     self.beginBusy(at: now)
                     continue
                 }
-                self.aside.begin()
-                self.phase = .asideFound
-                return .lookAside
-            case .asideFound: self.phase = .aside(until: now + Self.slice)
-            case .aside(let end):
-                if now < end, let event = self.aside.next() { return .handleAside(event: event) }
-                _ = self.aside.leaveRest()
+                self.deprioritised.begin()
+                self.phase = .deprioritisedPolled
+                return .pollDeprioritised
+            case .deprioritisedPolled: self.phase = .deprioritised(until: now + Self.slice)
+            case .deprioritised(let end):
+                if now < end, let event = self.deprioritised.next() { return .handleDeprioritised(event: event) }
+                _ = self.deprioritised.leaveRest()
                 self.beginBusy(at: now)
             case .busy(let end):
                 guard !self.noticesAreDue(hasRead: !self.found.busy.isUntouched, at: now) else {
                     return self.takeInbox(then: .busy(until: end))
                 }
                 if now < end, let event = self.found.busy.next() { return .handle(event: event) }
-                self.phase = .line(until: now + Self.slice)
-                if let event = self.found.busy.leaveRest() { return .putOff(event: event) }
-            case .line(let end):
-                if now < end, let peer = self.line.popFirst() { return .takeTurn(peer) }
+                self.phase = .queued(until: now + Self.slice)
+                if let event = self.found.busy.leaveRest() { return .postpone(event: event) }
+            case .queued(let end):
+                if now < end, let peer = self.queuedPeers.popFirst() { return .takeTurn(peer) }
                 self.phase = .passEnded
                 return .endPass
             case .passEnded: return self.takeInbox(then: .nothing)
             case .inboxTaken(let rest):
-                if case .nothing = rest, !self.streams.isEmpty, self.gathering.begins(at: now) {
-                    self.phase = .noticesGathered
-                    return .letNoticesGather
+                if case .nothing = rest, !self.streams.isEmpty, self.coalescing.begins(at: now) {
+                    self.phase = .noticesCoalesced
+                    return .coalesceNotices
                 }
                 self.phase = .notices(until: now + Self.slice, then: rest)
-            case .noticesGathered:
-                self.gathering.ended(at: now)
+            case .noticesCoalesced:
+                self.coalescing.ended(at: now)
                 self.phase = .notices(until: now + Self.slice, then: .nothing)
             case .notices(let end, let rest):
                 if now < end, let stream = self.streams.popFirst() { return .write(stream) }
@@ -274,29 +277,29 @@ struct RunQueue {
     }
 
     private mutating func beginBusy(at now: UInt64) {
-        self.isMixed = !self.found.busy.isEmpty && now < self.quietHeard + Self.quietMemory
+        self.isMixed = !self.found.busy.isEmpty && now < self.lastQuietActivity + Self.quietMemory
         self.phase = .busy(until: self.isMixed ? now + Self.slice : .max)
     }
 }
 
-/// In a burst, threads that make notices go first now and then: their notices go out with those that are there, in one write to
-/// each connection.
+/// Decides when the loop yields to the threads that make notices, so that a burst's notices are coalesced.
 ///
-/// Where those threads have a processor of their own no connection waits for this one.
-private struct NoticeGathering {
-    /// After so many notices more are likely to come at once.
+/// Their notices then go out together with the pending ones, in one write to each connection. If those threads have a processor
+/// of their own, yielding delays no connection.
+private struct NoticeCoalescing {
+    /// After so many notices more are likely to follow at once.
     private static let noticesOfBurst = 8
-    /// For so long notices go out before threads that make them may go first again, in nanoseconds.
+    /// The shortest time between two yields, in nanoseconds.
     private static let interval: UInt64 = 2_000_000
 
-    /// How many notices have come since those threads went first.
+    /// How many notices have come since the last yield.
     private var count = 0
-    /// When they may go first again.
+    /// When the loop may yield again.
     private var next: UInt64 = 0
 
     mutating func came(_ count: Int) { self.count += count }
 
-    /// - Returns: whether the threads go first now.
+    /// - Returns: whether the loop yields now.
     mutating func begins(at now: UInt64) -> Bool {
         guard self.count >= Self.noticesOfBurst, now >= self.next else { return false }
         self.count = 0

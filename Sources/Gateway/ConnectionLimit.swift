@@ -85,9 +85,9 @@ final class ConnectionLimit: ConnectionCounting {
         self.add(socket) { gate.set(isShut: $0) }
     }
 
-    /// A door listens; `accept` has it take connections, or none.
-    func opened(_ door: MetricLabel, accept: @escaping @Sendable (Bool) -> Void) {
-        self.add(door) {
+    /// Adds an endpoint of the edge that listens; `accept` starts or stops accepting its connections.
+    func opened(_ endpoint: MetricLabel, accept: @escaping @Sendable (Bool) -> Void) {
+        self.add(endpoint) {
             accept(!$0)
             return true
         }

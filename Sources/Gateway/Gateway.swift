@@ -115,7 +115,7 @@ package struct Gateway: Sendable {
 
         let listeners = try ListenerParts(
             configuration,
-            doors: sockets.doors,
+            endpoints: sockets.listenerEndpoints,
             log: log,
             keys: keyParts,
             budget: budget,

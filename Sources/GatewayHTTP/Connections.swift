@@ -87,10 +87,10 @@ final class Connections: Sendable {
     /// for as long.
     private static func end(_ channel: any Channel) {
         guard channel.eventLoop.inEventLoop else { return channel.eventLoop.execute { Self.end(channel) } }
-        guard let door = try? channel.pipeline.syncOperations.context(handlerType: EncryptionDoor.self) else {
+        guard let context = try? channel.pipeline.syncOperations.context(handlerType: TLSDetectionHandler.self) else {
             return channel.close(promise: nil)
         }
-        door.close(promise: nil)
+        context.close(promise: nil)
     }
 }
 

@@ -23,7 +23,7 @@ struct EncryptedHTTPChannel<Inner: HTTPChannelHandler>: HTTPChannelHandler {
             .makeCompletedFuture {
                 let outcome = HandshakeOutcome(self.metrics)
                 let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(EncryptionDoor(outcome))
+                try pipeline.addHandler(TLSDetectionHandler(outcome))
                 try pipeline.addHandler(NIOSSLServerHandler(context: self.identity.identity.context))
                 try pipeline.addHandler(HandshakeWatch(outcome))
             }
@@ -56,8 +56,10 @@ private final class HandshakeOutcome {
     }
 }
 
-/// Stands between the socket and TLS: tells who asks without TLS what to do, and lets connections be ended at once.
-final class EncryptionDoor: ChannelInboundHandler {
+/// Detects clients that speak without TLS and tells them to use https; also lets the gateway end a connection at once.
+///
+/// Its place in the pipeline is between the socket and TLS.
+final class TLSDetectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -134,6 +136,6 @@ private final class HandshakeWatch: ChannelInboundHandler {
 @available(*, unavailable)
 extension HandshakeOutcome: Sendable {}
 @available(*, unavailable)
-extension EncryptionDoor: Sendable {}
+extension TLSDetectionHandler: Sendable {}
 @available(*, unavailable)
 extension HandshakeWatch: Sendable {}

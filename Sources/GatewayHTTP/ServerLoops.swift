@@ -23,7 +23,7 @@ enum ServerLoops {
     static func take() -> MultiThreadedEventLoopGroup {
         if let loop = Self.free.withLock({ $0.popLast() }) { return loop }
         let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        loop.next().execute { System.standBack(by: Self.niceness) }
+        loop.next().execute { System.lowerPriority(by: Self.niceness) }
         return loop
     }
 

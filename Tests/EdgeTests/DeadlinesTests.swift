@@ -25,15 +25,15 @@ struct DeadlinesTests {
         slot.phase = phase
         slot.isUsed = isUsed
         slot.since = Self.second
-        if let waitsSince { slot.taking.begin(10, at: waitsSince) }
+        if let waitsSince { slot.writeProgress.begin(10, at: waitsSince) }
         return slot
     }
 
     private func expect(_ slot: EdgeSlot, isLate reason: EdgeClosing, after seconds: UInt64) {
         let deadlines = Deadlines(self.settings)
         let limit = Self.second + seconds * Self.second
-        #expect(deadlines.lateness(of: slot, at: limit - 1) == nil)
-        #expect(deadlines.lateness(of: slot, at: limit) == reason)
+        #expect(deadlines.reasonToClose(of: slot, at: limit - 1) == nil)
+        #expect(deadlines.reasonToClose(of: slot, at: limit) == reason)
     }
 
     @Test func `each connection is late at its limit, and not before`() {
@@ -42,14 +42,14 @@ struct DeadlinesTests {
         self.expect(self.slot(.ready, isUsed: true, waitsSince: Self.second), isLate: .stalled, after: 20)
         // It takes something now and then.
         var slow = self.slot(.ready, isUsed: true, waitsSince: Self.second)
-        slow.taking.took(1, left: 9, at: 25 * Self.second)
+        slow.writeProgress.wrote(1, left: 9, at: 25 * Self.second)
         self.expect(slow, isLate: .slow, after: 40)
     }
 
     @Test func `a connection that has asked and takes its answers is never late`() {
         let deadlines = Deadlines(self.settings)
-        #expect(deadlines.lateness(of: self.slot(.ready, isUsed: true), at: .max) == nil)
-        #expect(deadlines.lateness(of: self.slot(.free), at: .max) == nil)
+        #expect(deadlines.reasonToClose(of: self.slot(.ready, isUsed: true), at: .max) == nil)
+        #expect(deadlines.reasonToClose(of: self.slot(.free), at: .max) == nil)
     }
 
     @Test(arguments: [0, 1, 9, 10, 11, 1_003])

@@ -17,7 +17,7 @@ struct EdgeConnectionPropertyTests {
         case subscribe([UInt8])
         case cancel([UInt8])
         case ping([UInt8])
-        case strange(EdgeConnection.Strange)
+        case invalid(EdgeConnection.InvalidMessage)
         case endless
         case failed
     }
@@ -36,7 +36,7 @@ struct EdgeConnectionPropertyTests {
             case .subscribe(let topic): said.append(.subscribe(Array(kept[topic])))
             case .cancel(let topic): said.append(.cancel(Array(kept[topic])))
             case .ping(let context): said.append(.ping(Array(kept[context])))
-            case .strange(let strange): said.append(.strange(strange))
+            case .invalid(let invalid): said.append(.invalid(invalid))
             case .endless:
                 said.append(.endless)
                 break reading
@@ -63,17 +63,17 @@ struct EdgeConnectionPropertyTests {
             case 1:
                 let count = generator.number(3...EdgeSettings.framesPerMessageMax)
                 for number in 1...count { Outgoing.appendFrame(body, more: number < count, to: &bytes) }
-                said.append(.strange(.tooManyFrames))
+                said.append(.invalid(.tooManyFrames))
             case 2:
                 Outgoing.appendFrame(body, to: &bytes)
-                said.append(.strange(.noEnvelope))
+                said.append(.invalid(.noEnvelope))
             case 3:
                 // As REQ does that tells answers apart; an envelope of another length is none.
                 let envelope = generator.bytes(0...8)
                 Outgoing.appendFrame(envelope, more: true, to: &bytes)
                 Outgoing.appendRequest(body, to: &bytes)
                 let isOne = envelope.count == EdgeCorrelation.byteCount
-                said.append(isOne ? .request(body, EdgeCorrelation(envelope.span)) : .strange(.tooManyFrames))
+                said.append(isOne ? .request(body, EdgeCorrelation(envelope.span)) : .invalid(.tooManyFrames))
             default:
                 Outgoing.appendRequest(body, to: &bytes)
                 said.append(.request(body))
@@ -91,11 +91,11 @@ struct EdgeConnectionPropertyTests {
             switch generator.number(0...4) {
             case 0:
                 Outgoing.appendFrame([generator.number(2...255)] + topic, to: &bytes)
-                said.append(.strange(.notSubscription))
+                said.append(.invalid(.notSubscription))
             case 1:
                 Outgoing.appendFrame(topic, more: true, to: &bytes)
                 Outgoing.appendFrame(topic, to: &bytes)
-                said.append(.strange(.tooManyFrames))
+                said.append(.invalid(.tooManyFrames))
             default:
                 let cancels = generator.bool()
                 Outgoing.appendSubscription(topic, cancel: cancels, asCommand: generator.bool(), to: &bytes)
@@ -173,7 +173,7 @@ struct EdgeConnectionPropertyTests {
     }
 
     @Test func `a message of as many frames as may be is passed over, one more is endless`() {
-        for (count, expected) in [(64, Said.strange(.tooManyFrames)), (65, .endless)] {
+        for (count, expected) in [(64, Said.invalid(.tooManyFrames)), (65, .endless)] {
             var connection = EdgeConnection()
             var kept: [UInt8] = []
             var bytes = opening(of: .dealer)

@@ -63,13 +63,13 @@ struct EdgeCorrelationTests {
     func `before the delimiter only four bytes are taken`(count: Int) {
         let bytes = self.message([[UInt8](repeating: 9, count: count), [], Self.body])
         for cut in 0...bytes.count {
-            #expect(self.events(bytes, cutAt: cut, from: .req) == [.strange(.tooManyFrames)])
+            #expect(self.events(bytes, cutAt: cut, from: .req) == [.invalid(.tooManyFrames)])
         }
     }
 
     @Test func `two envelopes, none behind one, and frames behind the request are refused`() {
         let four: [UInt8] = [1, 2, 3, 4]
-        let refused: [(frames: [[UInt8]], EdgeConnection.Strange)] = [
+        let refused: [(frames: [[UInt8]], EdgeConnection.InvalidMessage)] = [
             ([four, four, [], Self.body], .tooManyFrames),
             ([four, [], Self.body, []], .tooManyFrames),
             ([four, [], [], Self.body], .tooManyFrames),
@@ -79,14 +79,14 @@ struct EdgeCorrelationTests {
             ([four, []], .noEnvelope),
             ([four], .noEnvelope),
         ]
-        for (frames, strange) in refused {
-            #expect(self.events(self.message(frames), cutAt: 0, from: .req) == [.strange(strange)], "\(frames)")
+        for (frames, invalid) in refused {
+            #expect(self.events(self.message(frames), cutAt: 0, from: .req) == [.invalid(invalid)], "\(frames)")
         }
     }
 
     @Test func `a subscriber has no requests, whatever it sends`() {
         let bytes = self.message([[1, 2, 3, 4], [], Self.body])
-        #expect(self.events(bytes, cutAt: 3, from: .sub) == [.strange(.tooManyFrames)])
+        #expect(self.events(bytes, cutAt: 3, from: .sub) == [.invalid(.tooManyFrames)])
     }
 
     @Test func `its bytes are as they came, and a waiter with it is small`() {
@@ -123,7 +123,7 @@ struct EdgeCorrelationTests {
         // What is answered at once does not wait for those.
         try peer.send(self.message([[9, 9, 9, 9], [], Self.body]))
         #expect(try self.answer(to: peer) == [[9, 9, 9, 9], [], Self.body])
-        stand.poke()
+        stand.wakeDelegate()
         for number in UInt8(0)..<10 {
             let envelope: [[UInt8]] = number % 3 == 0 ? [] : [[0, 0, 0, number]]
             #expect(try self.answer(to: peer) == envelope + [[], later(number)])

@@ -11,15 +11,15 @@ import ZMTP
 
 @testable import Edge
 
-/// A loop whose door has a certificate, with OpenSSL's own command as the peer.
+/// A loop whose endpoint has a certificate, with OpenSSL's own command as the peer.
 @Suite(.suiteLimit)
 struct EdgeEncryptionTests {
     private let certificate: TestCertificate
-    private let identity: DoorIdentity
+    private let identity: EndpointIdentity
 
     init() throws {
         self.certificate = try TestCertificate("first")
-        self.identity = DoorIdentity(try Self.identity(self.certificate))
+        self.identity = EndpointIdentity(try Self.identity(self.certificate))
     }
 
     private static func identity(_ certificate: TestCertificate) throws -> TLSIdentity {
@@ -201,7 +201,7 @@ struct EdgeEncryptionTests {
         expect(0, 500, 500, 500)
         expect(500, 500, 0, 500)
         ring.keep(atMost: 200)
-        // What is lapped is gone.
+        // What is overrun is gone.
         expect(100, 500, 0, 100)
         expect(300, 150, 100, 400)
     }

@@ -93,7 +93,7 @@ struct EdgeLoopTests {
         let other = try stand.peer(.dealer)
         #expect(try other.ask("now") == "now")
         #expect(stand.waitingCount == 4)
-        stand.poke()
+        stand.wakeDelegate()
         for number in 0..<10 { #expect(try peer.answer() == "later\(number)") }
         await stand.shared.stop()
     }
@@ -196,29 +196,31 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `newcomers stand before nobody who has asked for something, and get their answers too`() async throws {
+    @Test func `newConnections stand before nobody who has asked for something, and get their answers too`()
+        async throws
+    {
         let stand = try LoopStand()
         let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
         try known.send(WirePeer.request("x"))
         #expect(try known.answer() == "x")
         // More of them than one look at the poller tells of.
-        let newcomers = try (0..<300).map { _ in try WirePeer(connectedTo: stand.endpoint, Session(.dealer)) }
-        try await until { stand.openCount == newcomers.count + 2 }
+        let newConnections = try (0..<300).map { _ in try WirePeer(connectedTo: stand.endpoint, Session(.dealer)) }
+        try await until { stand.openCount == newConnections.count + 2 }
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }
-        for peer in newcomers { try peer.send(opening(of: .dealer) + WirePeer.request("note new")) }
+        for peer in newConnections { try peer.send(opening(of: .dealer) + WirePeer.request("note new")) }
         try known.send(WirePeer.request("note known"))
         stand.letGo()
         #expect(try known.answer() == "note known")
-        for peer in newcomers {
+        for peer in newConnections {
             #expect(try peer.next() == .greeted)
             #expect(try peer.next() == .ready)
             #expect(try peer.answer() == "note new")
         }
         #expect(stand.notes.first == "note known")
         // From now on they are not new any more.
-        for peer in newcomers { try peer.send(WirePeer.request("y")) }
-        for peer in newcomers { #expect(try peer.answer() == "y") }
+        for peer in newConnections { try peer.send(WirePeer.request("y")) }
+        for peer in newConnections { #expect(try peer.answer() == "y") }
         await stand.shared.stop()
     }
 
@@ -226,19 +228,19 @@ struct EdgeLoopTests {
         let stand = try LoopStand()
         let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
         // More of them than one look at the poller tells of.
-        let leaving = try (0..<300).map { _ in try stand.peer(.dealer) }
-        for peer in [known] + leaving { try peer.send(WirePeer.request("x")) }
-        for peer in [known] + leaving { #expect(try peer.answer() == "x") }
+        let closing = try (0..<300).map { _ in try stand.peer(.dealer) }
+        for peer in [known] + closing { try peer.send(WirePeer.request("x")) }
+        for peer in [known] + closing { #expect(try peer.answer() == "x") }
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }
-        for peer in leaving {
+        for peer in closing {
             try peer.send(WirePeer.request("note last"))
             peer.sendNoMore()
         }
         try known.send(WirePeer.request("note known"))
         stand.letGo()
         #expect(try known.answer() == "note known")
-        for peer in leaving { #expect(try peer.answer() == "note last") }
+        for peer in closing { #expect(try peer.answer() == "note last") }
         #expect(stand.notes.first == "note known")
         try await until { stand.openCount == 2 }
         #expect(try holder.answer() == "hold")
@@ -407,7 +409,7 @@ struct EdgeLoopTests {
         try await until { stand.isHeld }
         // Between the two the second is answered, with more than the kernel takes: it is paused. The loop looks at answers
         // where the reading so far took longer than this.
-        stand.poke()
+        stand.wakeDelegate()
         try await Task.sleep(for: .milliseconds(5))
         stand.letGo()
         #expect(try first.answer() == "hold")
@@ -484,7 +486,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `who asks for more than there is room for waits at the door`() async throws {
+    @Test func `who asks for more than there is room for waits at the endpoint`() async throws {
         let stand = try LoopStand(connectionsMax: 2)
         let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
         let third = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
@@ -507,7 +509,7 @@ struct EdgeLoopTests {
         try await until { stand.openCount == 0 }
         let next = try stand.peer(.dealer)
         #expect(try next.ask("mine") == "mine")
-        stand.poke()
+        stand.wakeDelegate()
         try await until { stand.metrics.value(.repliesDropped, .peerGone) == 1 }
         #expect(try next.ask("mine too") == "mine too")
         await stand.shared.stop()
@@ -519,7 +521,7 @@ struct EdgeLoopTests {
         let subscriber = try stand.subscriber(of: "radio1")
         for number in 0..<20 { try peer.send(WirePeer.request("later\(number)")) }
         try await until { stand.waitingCount == 20 }
-        stand.poke()
+        stand.wakeDelegate()
         try await stand.publish(1, of: "radio1")
         await stand.shared.stop()
         for number in 0..<20 { #expect(try peer.answer() == "later\(number)") }

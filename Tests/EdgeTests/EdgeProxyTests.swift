@@ -15,7 +15,7 @@ struct EdgeProxyTests {
     private func stand(
         trusted: String = "127.0.0.0/8",
         mustEncrypt: Bool = false,
-        identity: DoorIdentity? = nil,
+        identity: EndpointIdentity? = nil,
         _ change: (inout EdgeSettings) -> Void = { _ in }
     ) throws -> LoopStand {
         let balancers = Balancers(trusted: try #require(AddressNetworks(trusted)), mustEncrypt: mustEncrypt)

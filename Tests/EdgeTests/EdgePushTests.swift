@@ -378,29 +378,29 @@ struct EdgeFaultTests {
     }
 
     @Test func `who takes something in time may be slow so long, and no longer`() {
-        var watch = TakingWatch()
-        #expect(watch.lateness(at: 1_000, stalled: 10, slow: 100) == nil)
+        var watch = WriteProgress()
+        #expect(watch.reasonToClose(at: 1_000, stalled: 10, slow: 100) == nil)
         watch.begin(50, at: 1_000)
-        #expect(watch.lateness(at: 1_009, stalled: 10, slow: 100) == nil)
-        #expect(watch.lateness(at: 1_010, stalled: 10, slow: 100) == .stalled)
+        #expect(watch.reasonToClose(at: 1_009, stalled: 10, slow: 100) == nil)
+        #expect(watch.reasonToClose(at: 1_010, stalled: 10, slow: 100) == .stalled)
         // A byte now and then.
         for time in stride(from: 1_005, to: 1_100, by: 5) as StrideTo<UInt64> {
-            watch.took(1, left: 1_000, at: time)
-            #expect(watch.lateness(at: time + 4, stalled: 10, slow: 100) == nil)
+            watch.wrote(1, left: 1_000, at: time)
+            #expect(watch.reasonToClose(at: time + 4, stalled: 10, slow: 100) == nil)
         }
-        #expect(watch.lateness(at: 1_099, stalled: 10, slow: 100) == nil)
-        #expect(watch.lateness(at: 1_100, stalled: 10, slow: 100) == .slow)
+        #expect(watch.reasonToClose(at: 1_099, stalled: 10, slow: 100) == nil)
+        #expect(watch.reasonToClose(at: 1_100, stalled: 10, slow: 100) == .slow)
         // All that waited at the beginning: what came since has its time from now on.
-        watch.took(31, left: 70, at: 1_100)
-        #expect(watch.lateness(at: 1_105, stalled: 10, slow: 100) == nil)
-        for time in stride(from: 1_105, to: 1_200, by: 5) as StrideTo<UInt64> { watch.took(1, left: 1_000, at: time) }
-        #expect(watch.lateness(at: 1_199, stalled: 10, slow: 100) == nil)
-        #expect(watch.lateness(at: 1_200, stalled: 10, slow: 100) == .slow)
+        watch.wrote(31, left: 70, at: 1_100)
+        #expect(watch.reasonToClose(at: 1_105, stalled: 10, slow: 100) == nil)
+        for time in stride(from: 1_105, to: 1_200, by: 5) as StrideTo<UInt64> { watch.wrote(1, left: 1_000, at: time) }
+        #expect(watch.reasonToClose(at: 1_199, stalled: 10, slow: 100) == nil)
+        #expect(watch.reasonToClose(at: 1_200, stalled: 10, slow: 100) == .slow)
         // To take nothing is no progress, and nothing that waits is no delay.
-        watch.took(0, left: 1_000, at: 1_200)
-        #expect(watch.lateness(at: 1_205, stalled: 10, slow: 1_000) == .stalled)
+        watch.wrote(0, left: 1_000, at: 1_200)
+        #expect(watch.reasonToClose(at: 1_205, stalled: 10, slow: 1_000) == .stalled)
         watch.end()
-        #expect(watch.lateness(at: 9_999, stalled: 10, slow: 100) == nil)
+        #expect(watch.reasonToClose(at: 9_999, stalled: 10, slow: 100) == nil)
     }
 
     @Test func `all rings hold as much as they may, with one byte more the largest lets go first`() throws {

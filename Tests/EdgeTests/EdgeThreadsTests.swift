@@ -150,7 +150,7 @@ struct EdgeThreadsTests {
         await stand.shared.stop()
     }
 
-    @Test func `who asks for more than there is room for waits at the door, whoever would serve it`() async throws {
+    @Test func `who asks for more than there is room for waits at the endpoint, whoever would serve it`() async throws {
         let stand = try LoopStand(threads: 2, connectionsMax: 3)
         let peers = try (0..<3).map { _ in try stand.peer(.dealer) }
         let fourth = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
@@ -170,7 +170,7 @@ struct EdgeThreadsTests {
         let subscribers = try (0..<4).map { _ in try stand.subscriber(of: "radio1") }
         for peer in peers { try peer.send(WirePeer.request("later")) }
         try await until { stand.waitingCount == peers.count }
-        stand.poke()
+        stand.wakeDelegate()
         try await stand.publish(1, of: "radio1")
         await stand.shared.stop()
         for peer in peers {
@@ -196,9 +196,9 @@ struct EdgeThreadsTests {
 
     @Test func `every loop goes round, and notices after the end of all return`() async throws {
         let stand = try LoopStand(threads: 3)
-        let before = stand.shared.roundCounts
+        let before = stand.shared.iterationCounts
         #expect(before.count == 3)
-        try await until { zip(stand.shared.roundCounts, before).allSatisfy { $0 > $1 } }
+        try await until { zip(stand.shared.iterationCounts, before).allSatisfy { $0 > $1 } }
         await stand.shared.stop()
         try await stand.publish(1, of: "radio1")
         #expect(stand.metrics.value(.noticesSent) == 0)

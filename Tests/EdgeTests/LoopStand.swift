@@ -28,14 +28,14 @@ final class LoopStand: Sendable {
 
         var openCount: Int { self.open.withLock { $0 } }
 
-        func accepted(on door: MetricLabel) -> Bool {
+        func accepted(on endpoint: MetricLabel) -> Bool {
             self.open.withLock { open in
                 open += 1
                 return open < self.connectionsMax
             }
         }
 
-        func ended(on door: MetricLabel) { self.open.withLock { $0 -= 1 } }
+        func ended(on endpoint: MetricLabel) { self.open.withLock { $0 -= 1 } }
 
         func acceptFailed() {}
     }
@@ -44,27 +44,27 @@ final class LoopStand: Sendable {
         private let number: Int
         private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
         private var wasPoked = false
-        private let happenings: Happenings
+        private let recording: Recording
         /// Who has notices pushed.
         static let session = SessionID(high: 1, low: 2)
 
-        init(_ number: Int, _ happenings: Happenings) {
+        init(_ number: Int, _ recording: Recording) {
             self.number = number
-            self.happenings = happenings
+            self.recording = recording
         }
 
         var now: Timestamp { Timestamp(microseconds: 1_000_000) }
 
         func isGood(_ proof: PushProof) -> Bool {
-            self.happenings.goodKeys.withLock { $0.contains(proof.key) }
+            self.recording.goodKeys.withLock { $0.contains(proof.key) }
         }
 
-        var rulesNumber: Int { self.happenings.rules.withLock(\.number) }
+        var rulesNumber: Int { self.recording.rules.withLock(\.number) }
 
-        func isProtected(_ stream: StreamID) -> Bool { self.happenings.rules.withLock { $0.rules.protects(stream) } }
+        func isProtected(_ stream: StreamID) -> Bool { self.recording.rules.withLock { $0.rules.protects(stream) } }
 
         func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool {
-            self.happenings.rules.withLock { $0.rules.lets(session, hear: stream, with: proof) }
+            self.recording.rules.withLock { $0.rules.lets(session, hear: stream, with: proof) }
         }
 
         func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
@@ -98,14 +98,14 @@ final class LoopStand: Sendable {
             default: break
             }
             if request.starts(with: Array("hold".utf8)) {
-                self.happenings.isHeld.withLock { $0 = true }
-                self.happenings.go.wait()
-                self.happenings.isHeld.withLock { $0 = false }
+                self.recording.isHeld.withLock { $0 = true }
+                self.recording.go.wait()
+                self.recording.isHeld.withLock { $0 = false }
             }
             if request.starts(with: Array("note".utf8)) {
                 let end = System.monotonicNanoseconds() + 20_000
                 while System.monotonicNanoseconds() < end {}
-                self.happenings.notes.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
+                self.recording.notes.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
             }
             if request.starts(with: Array("session".utf8)) {
                 let text = mayBeginSession ? "begun" : "too many"
@@ -124,23 +124,23 @@ final class LoopStand: Sendable {
                 : ReplyBytes(head: request)
             guard !self.wasPoked, request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
             self.waiting.append((peer, reply))
-            self.happenings.waiting.withLock { $0 += 1 }
+            self.recording.waiting.withLock { $0 += 1 }
             return EdgeAnswer(reply: nil)
         }
 
         func passEnded(in loop: EdgeLoop) {}
 
-        func poked(in loop: EdgeLoop) {
+        func woken(in loop: EdgeLoop) {
             self.wasPoked = true
             for (peer, reply) in self.waiting { loop.answer(reply, to: peer) }
-            self.happenings.waiting.withLock { $0 -= self.waiting.count }
+            self.recording.waiting.withLock { $0 -= self.waiting.count }
             self.waiting = []
         }
 
-        func keepHouse(in loop: EdgeLoop) {}
+        func runHousekeeping(in loop: EdgeLoop) {}
 
-        func tell(_ happening: EdgeHappening) {
-            if case .closed(let reason, _, _) = happening { self.happenings.closings.withLock { $0.append(reason) } }
+        func report(_ event: EdgeEvent) {
+            if case .closed(let reason, _, _) = event { self.recording.closings.withLock { $0.append(reason) } }
         }
     }
 
@@ -158,7 +158,7 @@ final class LoopStand: Sendable {
     /// How long a large answer is.
     static let largeBytes = 1_000_000
 
-    private final class Happenings: Sendable {
+    private final class Recording: Sendable {
         let isHeld = Mutex(false)
         let go = DispatchSemaphore(value: 0)
         let waiting = Mutex(0)
@@ -172,12 +172,12 @@ final class LoopStand: Sendable {
     let shared: EdgeShared
     let metrics = MetricRegistry()
     private let counting: Counting
-    private let happenings = Happenings()
+    private let recording = Recording()
 
     init(
         threads: Int = 1,
         connectionsMax: Int = .max,
-        identity: DoorIdentity? = nil,
+        identity: EndpointIdentity? = nil,
         balancers: Balancers? = nil,
         protecting patterns: String = "",
         _ change: (inout EdgeSettings) -> Void = { _ in }
@@ -191,17 +191,17 @@ final class LoopStand: Sendable {
         // Sessions that were begun come back after this time.
         settings.lease = .seconds(1_000_000)
         change(&settings)
-        let door = EdgeDoor(
+        let endpoint = EdgeEndpoint(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
             label: .requests,
             identity: identity,
             balancers: balancers
         )
-        self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
+        self.endpoint = "tcp://127.0.0.1:\(System.port(of: endpoint.descriptor))"
         self.counting = Counting(connectionsMax: connectionsMax)
         self.shared = try EdgeShared(
             threads: threads,
-            doors: [door],
+            endpoints: [endpoint],
             settings: settings,
             metrics: self.metrics,
             counting: self.counting,
@@ -210,20 +210,20 @@ final class LoopStand: Sendable {
         self.change { $0.protectedStreams = [StreamPattern(patterns)].compactMap(\.self) }
         for number in 0..<threads {
             let pollers = try EdgeLoop.Pollers.make()
-            let (shared, happenings) = (self.shared, self.happenings)
+            let (shared, recording) = (self.shared, self.recording)
             Thread.detachNewThread {
-                let echo = Echo(number, happenings)
+                let echo = Echo(number, recording)
                 EdgeLoop(number: number, shared: shared, pollers: pollers, sequences: [:], delegate: echo).run()
             }
         }
     }
 
     /// What decides for a loop that a test drives itself; outlives it.
-    func makeDelegate() -> any EdgeDelegate { Echo(0, self.happenings) }
+    func makeDelegate() -> any EdgeDelegate { Echo(0, self.recording) }
 
     /// Changes who may hear what.
     func change(_ body: (inout ListenerRules) -> Void) {
-        self.happenings.rules.withLock { rules in
+        self.recording.rules.withLock { rules in
             rules.number += 1
             body(&rules.rules)
         }
@@ -233,28 +233,28 @@ final class LoopStand: Sendable {
     static var session: SessionID { Echo.session }
 
     /// Has every loop answer what waits.
-    func poke() { for inbox in self.shared.inboxes { inbox.poke() } }
+    func wakeDelegate() { for inbox in self.shared.inboxes { inbox.wakeDelegate() } }
 
     /// Whether a request holds the loop.
-    var isHeld: Bool { self.happenings.isHeld.withLock { $0 } }
+    var isHeld: Bool { self.recording.isHeld.withLock { $0 } }
 
     /// Lets go of the request that holds the loop.
-    func letGo() { self.happenings.go.signal() }
+    func letGo() { self.recording.go.signal() }
 
     /// From now on nothing is heard because of this key.
-    func withdraw(_ key: KeyID) { self.happenings.goodKeys.withLock { _ = $0.remove(key) } }
+    func withdraw(_ key: KeyID) { self.recording.goodKeys.withLock { _ = $0.remove(key) } }
 
     /// How many connections are open.
     var openCount: Int { self.counting.openCount }
 
-    /// How many requests are answered when the loops are poked; those that come after that do not wait.
-    var waitingCount: Int { self.happenings.waiting.withLock { $0 } }
+    /// How many requests the delegates answer when they are woken; later requests do not wait.
+    var waitingCount: Int { self.recording.waiting.withLock { $0 } }
 
     /// The requests that began with `note`, as they were handled.
-    var notes: [String] { self.happenings.notes.withLock { $0 } }
+    var notes: [String] { self.recording.notes.withLock { $0 } }
 
     /// Why connections were closed.
-    var closings: [EdgeClosing] { self.happenings.closings.withLock { $0 } }
+    var closings: [EdgeClosing] { self.recording.closings.withLock { $0 } }
 
     /// A peer that has shaken hands.
     func peer(_ type: SocketType, minor: UInt8 = 0) throws -> WirePeer {

@@ -24,8 +24,8 @@ struct NoticeCursorModelTests {
         var cursor: NoticeCursor
         /// The newest sequence that it has, by its answers and notices.
         var last: UInt64
-        /// Whether the ring lapped it: then a gap is told by the next position.
-        var isLapped = false
+        /// Whether the ring has overrun it: then a gap is told by the next position.
+        var isOverrun = false
     }
 
     /// One frame; a repeat of the position has another kind than a notice, and no sequence of its own.
@@ -45,7 +45,7 @@ struct NoticeCursorModelTests {
             }
     }
 
-    @Test func `each notice above the head of the answer follows once, in order, or the ring has lapped it`() throws {
+    @Test func `each notice above the head of the answer follows once, in order, or the ring has overrun it`() throws {
         var generator = SeededGenerator(seed: 79)
         var (skipped, heard, gaps) = (0, 0, 0)
         for _ in 0..<400 {
@@ -66,9 +66,9 @@ struct NoticeCursorModelTests {
             func take(_ number: Int, all: Bool) {
                 let index = listeners[number].loop
                 let place = listeners[number].cursor.place
-                if loops[index].ring.hasLapped(place) {
+                if loops[index].ring.hasOverrun(place) {
                     listeners[number].cursor.place = loops[index].ring.end
-                    listeners[number].isLapped = true
+                    listeners[number].isOverrun = true
                     return
                 }
                 var bytes = loops[index].ring.withPending(place) { span in span.indices.map { span[$0] } }
@@ -84,18 +84,18 @@ struct NoticeCursorModelTests {
                     let last = listeners[number].last
                     if isHead {
                         #expect(
-                            sequence <= last || listeners[number].isLapped,
+                            sequence <= last || listeners[number].isOverrun,
                             "a repeat tells of nothing that was lost"
                         )
                     } else {
                         heard += 1
                         #expect(sequence > last, "what the answer has does not come again")
                         if sequence != last + 1 {
-                            #expect(listeners[number].isLapped)
+                            #expect(listeners[number].isOverrun)
                             gaps += 1
                         }
                         listeners[number].last = sequence
-                        listeners[number].isLapped = false
+                        listeners[number].isOverrun = false
                     }
                 }
             }
@@ -127,7 +127,7 @@ struct NoticeCursorModelTests {
                         // It joins again, whatever waits for it: its answer has all of that.
                         let loop = loops[listeners[number].loop]
                         listeners[number].cursor.follow(board, sent: loop.sent, end: loop.ring.end)
-                        (listeners[number].last, listeners[number].isLapped) = (board, false)
+                        (listeners[number].last, listeners[number].isOverrun) = (board, false)
                     } else {
                         take(number, all: generator.bool())
                     }
@@ -137,7 +137,7 @@ struct NoticeCursorModelTests {
             for index in loops.indices { while loops[index].sent < board { append(index, isHead: false) } }
             for number in listeners.indices {
                 take(number, all: true)
-                #expect(listeners[number].last == board || listeners[number].isLapped)
+                #expect(listeners[number].last == board || listeners[number].isOverrun)
             }
         }
         #expect(skipped > 100 && heard > 1_000 && gaps > 10, "all of it has happened: \(skipped), \(heard), \(gaps)")

@@ -38,10 +38,10 @@ struct NoticeRingModelTests {
         /// The notices that were appended before it came or before it was skipped ahead.
         var from: Int
         var got: [UInt8] = []
-        var lapped = false
+        var overrun = false
     }
 
-    @Test func `everybody gets whole notices in order and without a gap, or is lapped`() {
+    @Test func `everybody gets whole notices in order and without a gap, or the ring overruns its reader`() {
         var generator = SeededGenerator(seed: 71)
         for _ in 0..<300 {
             var ring = NoticeRing(bytesMax: generator.pick([400, 2_000, 100_000]))
@@ -53,12 +53,12 @@ struct NoticeRingModelTests {
                 case 1...4:
                     ring.append(Self.frame(count, &generator))
                     count += 1
-                case 5 where readers.allSatisfy { $0.cursor == ring.end || ring.hasLapped($0.cursor) }: ring.clear()
+                case 5 where readers.allSatisfy { $0.cursor == ring.end || ring.hasOverrun($0.cursor) }: ring.clear()
                 default:
                     guard !readers.isEmpty else { continue }
                     let index = generator.number(0...readers.count - 1)
-                    if ring.hasLapped(readers[index].cursor) {
-                        readers[index] = Reader(cursor: ring.end, from: count, lapped: true)
+                    if ring.hasOverrun(readers[index].cursor) {
+                        readers[index] = Reader(cursor: ring.end, from: count, overrun: true)
                         continue
                     }
                     let pending = ring.withPending(readers[index].cursor) { $0.count }
@@ -77,7 +77,7 @@ struct NoticeRingModelTests {
             }
             for reader in readers {
                 let got = Self.numbers(reader.got)
-                let pending = ring.hasLapped(reader.cursor) ? nil : ring.withPending(reader.cursor) { $0.count }
+                let pending = ring.hasOverrun(reader.cursor) ? nil : ring.withPending(reader.cursor) { $0.count }
                 #expect(got == Array(reader.from..<reader.from + (got?.count ?? 0)))
                 if pending == 0, ring.end == reader.cursor { #expect(reader.from + (got?.count ?? 0) == count) }
             }
@@ -90,11 +90,11 @@ struct NoticeRingModelTests {
         Outgoing.appendFrame([UInt8](repeating: 7, count: 10), to: &frame)
         for _ in 0..<10 { ring.append(frame) }
         #expect(ring.count == 120)
-        #expect(!ring.hasLapped(0))
+        #expect(!ring.hasOverrun(0))
         ring.append(frame)
         #expect(ring.count == 6 * 12)
-        #expect(ring.hasLapped(0))
-        #expect(!ring.hasLapped(5 * 12))
+        #expect(ring.hasOverrun(0))
+        #expect(!ring.hasOverrun(5 * 12))
     }
 
     @Test func `a round reaches everybody who was there, whoever comes and goes meanwhile`() throws {

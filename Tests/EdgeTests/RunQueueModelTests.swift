@@ -52,11 +52,11 @@ struct RunQueueModelTests {
         #expect(look() == [0, 1])
     }
 
-    @Test func `busy connections have all of the round where no quiet one was heard for a second`() {
+    @Test func `busy connections get the whole iteration after a second without quiet ones`() {
         for (age, isMixed) in [(RunQueue.quietMemory - 1, true), (RunQueue.quietMemory, false)] {
             var queue = RunQueue()
-            queue.heardQuiet(at: 0)
-            queue.beginRound(at: age, isFull: false)
+            queue.noteQuietActivity(at: 0)
+            queue.beginIteration(at: age, isFull: false)
             for number in 0..<3 { queue.found(number, .busy, key: UInt64(number), at: age) }
             #expect(queue.handled(untilBusyFor: RunQueue.slice, from: age) == (isMixed ? 1 : 3))
             #expect(queue.isMixed == isMixed)
@@ -80,19 +80,19 @@ extension RunQueue {
 /// A loop without sockets: what the run queue orders is done on numbers, and each step takes a random time.
 private final class LoopModel {
     /// What steps spend their time on.
-    enum Work: Hashable { case reading, busy, aside, line, notices, other }
+    enum Work: Hashable { case reading, busy, deprioritised, queuedPeers, notices, other }
 
     struct Connection {
         var isQuiet = false
         /// It always has more.
         var isEndless = false
-        var isAside = false
-        var isLeaving = false
-        var isInLine = false
+        var isDeprioritised = false
+        var isClosing = false
+        var isQueued = false
         /// Messages that came and were not handled.
         var messages = 0
-        /// The longest that it may wait yet, in rounds, once it is ready.
-        var roundsLeft: Int?
+        /// The longest that it may wait yet, in iterations, once it is ready.
+        var iterationsLeft: Int?
         /// What had been spent on each work when it became ready.
         var spentBefore: [Work: UInt64] = [:]
         var slicesBefore = 0
@@ -102,23 +102,23 @@ private final class LoopModel {
 
     static let busyTurn = EdgeSettings.messagesPerTurnMax
     static let stepMax: UInt64 = 100_000
-    static let door = 1_000
+    static let endpoint = 1_000
 
     var generator: SeededGenerator
     var queue = RunQueue()
     var now: UInt64 = 1
     var connections: [Connection]
-    /// What the kernel's lists hold, by connection: of those that listen, and of those that stand aside.
+    /// What the kernel's lists hold, by connection: of both pollers.
     var ready: [Int] = []
-    var readyAside: [Int] = []
+    var readyDeprioritised: [Int] = []
     /// What the last looks told of and was not handled yet, by event number.
     var told: [Int: Int] = [:]
     var toldBusy: Set<Int> = []
-    var toldAside: [Int: Int] = [:]
-    var putOff: Int?
-    var isInRound = false
+    var reportedDeprioritised: [Int: Int] = [:]
+    var postpone: Int?
+    var isInIteration = false
     let streams: [EdgeStream]
-    /// Streams that stand in the queue, and for how many rounds at most.
+    /// The queued streams, and for how many more iterations each may wait.
     var queued: [ObjectIdentifier: Int] = [:]
     /// By stream and slot: up to where a connection has everything.
     var cursors: [[NoticeRing.Cursor]]
@@ -131,7 +131,7 @@ private final class LoopModel {
 
     init(_ generator: SeededGenerator) throws {
         self.generator = generator
-        self.connections = (0..<50).map { Connection(isQuiet: $0 < 20, isAside: $0 >= 40) }
+        self.connections = (0..<50).map { Connection(isQuiet: $0 < 20, isDeprioritised: $0 >= 40) }
         let total = EdgeStream.Total()
         self.streams = try (0..<4)
             .map { EdgeStream(id: try StreamID("radio\($0)"), ringBytesMax: 1 << 20, total: total) }
@@ -140,7 +140,8 @@ private final class LoopModel {
     }
 
     var isDone: Bool {
-        self.connections.allSatisfy { $0.messages == 0 && !$0.isInLine && $0.roundsLeft == nil } && self.queued.isEmpty
+        self.connections.allSatisfy { $0.messages == 0 && !$0.isQueued && $0.iterationsLeft == nil }
+            && self.queued.isEmpty
             && self.streams.allSatisfy { !$0.isInRound && $0.ring.count == 0 }
     }
 
@@ -151,11 +152,11 @@ private final class LoopModel {
         case 0...2: self.come(self.generator.number(0...19), messages: 1)
         case 3...6 where !onlyQuiet: self.come(self.generator.number(20...39), messages: self.generator.number(1...99))
         case 7 where !onlyQuiet: self.come(self.generator.number(40...49), messages: 1)
-        case 8 where !onlyQuiet: self.openDoor()
+        case 8 where !onlyQuiet: self.connectionArrives()
         case 9...10 where !onlyQuiet: self.publish(self.generator.number(0...3), self.generator.number(1...10))
         case 11 where !onlyQuiet: self.leave(self.generator.number(20...39))
         case 12 where !onlyQuiet && self.generator.number(0...29) == 15:
-            // Nothing happens for long: then busy connections have all of the round.
+            // Nothing happens for long: then busy connections have all of the iteration.
             self.now += RunQueue.quietMemory
         default: self.goOn()
         }
@@ -169,39 +170,43 @@ private final class LoopModel {
     }
 
     func drain() {
-        var rounds = 10_000
-        while rounds > 0, !self.isDone || self.isInRound {
-            if !self.isInRound { rounds -= 1 }
+        var iterations = 10_000
+        while iterations > 0, !self.isDone || self.isInIteration {
+            if !self.isInIteration { iterations -= 1 }
             self.goOn()
         }
     }
 
     private func come(_ index: Int, messages: Int) {
         self.connections[index].messages += messages
-        guard !self.connections[index].isInLine, !self.isReady(index) else { return }
+        guard !self.connections[index].isQueued, !self.isReady(index) else { return }
         self.becomeReady(index)
     }
 
-    private func isReady(_ index: Int) -> Bool { self.ready.contains(index) || self.readyAside.contains(index) }
+    private func isReady(_ index: Int) -> Bool { self.ready.contains(index) || self.readyDeprioritised.contains(index) }
 
     private func becomeReady(_ index: Int) {
-        if self.connections[index].isAside { self.readyAside.append(index) } else { self.ready.append(index) }
-        self.connections[index].roundsLeft = self.roundsMax
+        if self.connections[index].isDeprioritised {
+            self.readyDeprioritised.append(index)
+        } else {
+            self.ready.append(index)
+        }
+        self.connections[index].iterationsLeft = self.iterationsMax
         self.connections[index].spentBefore = self.spent
         self.connections[index].slicesBefore = self.slices
         self.connections[index].isMixed = true
     }
 
-    /// Each round serves one entry of each class at least, those in order that came before.
-    private var roundsMax: Int { self.connections.count + 3 }
+    /// Each iteration serves at least one entry of each class, in the order of their arrival.
+    private var iterationsMax: Int { self.connections.count + 3 }
 
-    private func openDoor() {
-        if !self.readyAside.contains(Self.door) { self.readyAside.append(Self.door) }
+    private func connectionArrives() {
+        if !self.readyDeprioritised.contains(Self.endpoint) { self.readyDeprioritised.append(Self.endpoint) }
     }
 
     private func leave(_ index: Int) {
-        guard !self.connections[index].isAside, !self.connections[index].isInLine else { return }
-        self.connections[index].isLeaving = true
+        guard !self.connections[index].isDeprioritised, !self.connections[index].isQueued else { return }
+        self.connections[index].isClosing = true
         if !self.isReady(index) { self.becomeReady(index) }
     }
 
@@ -217,37 +222,39 @@ private final class LoopModel {
 
     /// A look at the poller, or one step.
     private func goOn() {
-        guard self.isInRound else { return self.beginRound() }
+        guard self.isInIteration else { return self.beginRound() }
         guard let step = self.queue.next(at: self.now) else { return self.endRound() }
         switch step {
         case .handle(let event):
             guard let index = self.take(event, from: &self.told) else { return }
             self.connections[index].isQuiet ? self.handleQuiet(index) : self.handleBusy(index)
-        case .moveAside(let event):
+        case .deprioritise(let event):
             guard let index = self.take(event, from: &self.told) else { return }
-            self.count("leaving")
-            self.connections[index].isAside = true
+            self.count("closing")
+            self.connections[index].isDeprioritised = true
             self.ready.removeAll { $0 == index }
-            self.readyAside.append(index)
-            self.connections[index].roundsLeft = self.roundsMax
-        case .putOff(let event):
-            #expect(self.told[event] != nil && self.putOff == nil)
-            self.putOff = event
+            self.readyDeprioritised.append(index)
+            self.connections[index].iterationsLeft = self.iterationsMax
+        case .postpone(let event):
+            #expect(self.told[event] != nil && self.postpone == nil)
+            self.postpone = event
             self.count("put off")
-        case .lookAside:
-            self.count("aside looks")
-            self.toldAside = Dictionary(uniqueKeysWithValues: self.readyAside.prefix(32).enumerated().map { ($0, $1) })
-            self.readyAside = Array(self.readyAside.dropFirst(32) + self.readyAside.prefix(32))
-            for (event, index) in self.toldAside.sorted(by: { $0.key < $1.key }) {
-                self.queue.foundAside(event, key: UInt64(index))
+        case .pollDeprioritised:
+            self.count("deprioritised looks")
+            self.reportedDeprioritised = Dictionary(
+                uniqueKeysWithValues: self.readyDeprioritised.prefix(32).enumerated().map { ($0, $1) }
+            )
+            self.readyDeprioritised = Array(self.readyDeprioritised.dropFirst(32) + self.readyDeprioritised.prefix(32))
+            for (event, index) in self.reportedDeprioritised.sorted(by: { $0.key < $1.key }) {
+                self.queue.foundDeprioritised(event, key: UInt64(index))
             }
-        case .handleAside(let event):
-            guard let index = self.take(event, from: &self.toldAside) else { return }
-            self.handleAside(index)
+        case .handleDeprioritised(let event):
+            guard let index = self.take(event, from: &self.reportedDeprioritised) else { return }
+            self.handleDeprioritised(index)
         case .takeTurn(let peer): self.takeTurn(Int(peer.index))
         case .endPass: self.spend(.other)
         case .takeInbox: self.slices += 1
-        case .letNoticesGather:
+        case .coalesceNotices:
             self.count("gatherings")
             self.publish(0, 9)
         case .write(let stream): self.write(stream)
@@ -260,35 +267,35 @@ private final class LoopModel {
         let told = self.ready.prefix(most)
         self.told = Dictionary(uniqueKeysWithValues: told.enumerated().map { ($0, $1) })
         self.ready = Array(self.ready.dropFirst(most) + told)
-        self.isInRound = true
-        self.putOff = nil
+        self.isInIteration = true
+        self.postpone = nil
         self.toldBusy = []
-        self.queue.beginRound(at: self.now, isFull: told.count == most)
+        self.queue.beginIteration(at: self.now, isFull: told.count == most)
         for (event, index) in told.enumerated() {
             let connection = self.connections[index]
-            let finding: RunQueue.Finding = connection.isLeaving ? .leaving : connection.isQuiet ? .quiet : .busy
+            let finding: RunQueue.Finding = connection.isClosing ? .closing : connection.isQuiet ? .quiet : .busy
             if finding == .busy { self.toldBusy.insert(event) }
             self.queue.found(event, finding, key: UInt64(index), at: self.now)
         }
-        if !self.readyAside.isEmpty { self.queue.foundAside() }
+        if !self.readyDeprioritised.isEmpty { self.queue.foundDeprioritised() }
     }
 
     private func endRound() {
-        self.isInRound = false
+        self.isInIteration = false
         // Nothing was told that did not have its turn, unless it was put off.
-        #expect(self.told.isEmpty == (self.putOff == nil))
+        #expect(self.told.isEmpty == (self.postpone == nil))
         #expect(self.toldBusy.isSuperset(of: self.told.keys))
         for index in self.connections.indices {
-            guard let left = self.connections[index].roundsLeft else { continue }
-            #expect(left > 0, "connection \(index) has waited for too many rounds")
-            self.connections[index].roundsLeft = left - 1
+            guard let left = self.connections[index].iterationsLeft else { continue }
+            #expect(left > 0, "connection \(index) has waited for too many iterations")
+            self.connections[index].iterationsLeft = left - 1
             if !self.queue.isMixed { self.connections[index].isMixed = false }
         }
         for (stream, left) in self.queued {
-            #expect(left > 0, "a stream has waited for too many rounds")
+            #expect(left > 0, "a stream has waited for too many iterations")
             self.queued[stream] = left - 1
         }
-        if !self.queue.hasWork { #expect(self.queued.isEmpty && !self.connections.contains(where: \.isInLine)) }
+        if !self.queue.hasWork { #expect(self.queued.isEmpty && !self.connections.contains(where: \.isQueued)) }
     }
 
     /// What an event is of, the first time that it is handled.
@@ -311,8 +318,8 @@ private final class LoopModel {
         let connection = self.connections[index]
         let waited = self.spent.merging(connection.spentBefore) { $0 - $1 }
         let most = RunQueue.slice + Self.stepMax
-        #expect(waited[.aside, default: 0] <= most)
-        #expect(waited[.line, default: 0] <= most)
+        #expect(waited[.deprioritised, default: 0] <= most)
+        #expect(waited[.queuedPeers, default: 0] <= most)
         if connection.isMixed { #expect(waited[.busy, default: 0] <= most) }
         #expect(waited[.notices, default: 0] <= most * UInt64(self.slices - connection.slicesBefore + 1))
         self.spend(.reading)
@@ -322,10 +329,10 @@ private final class LoopModel {
     /// A connection has nothing more to be read.
     private func settle(_ index: Int) {
         self.connections[index].messages = 0
-        self.connections[index].roundsLeft = nil
+        self.connections[index].iterationsLeft = nil
         self.ready.removeAll { $0 == index }
-        self.readyAside.removeAll { $0 == index }
-        if self.connections[index].isLeaving, !self.connections[index].isAside { self.becomeReady(index) }
+        self.readyDeprioritised.removeAll { $0 == index }
+        if self.connections[index].isClosing, !self.connections[index].isDeprioritised { self.becomeReady(index) }
     }
 
     private func handleBusy(_ index: Int) {
@@ -333,50 +340,50 @@ private final class LoopModel {
         self.spend(.busy)
         guard !self.connections[index].isEndless else {
             self.served[index, default: 0] += 1
-            self.connections[index].roundsLeft = self.roundsMax
+            self.connections[index].iterationsLeft = self.iterationsMax
             return
         }
         self.connections[index].messages -= min(self.connections[index].messages, Self.busyTurn)
         guard self.connections[index].messages > 0 else { return self.settle(index) }
-        // The kernel has the rest of long messages; the loop has that of short ones, and they go on in the line.
+        // The kernel has the rest of long messages; the loop has that of short ones, and they wait in its queue.
         if self.generator.number(0...3) == 2 {
             self.ready.removeAll { $0 == index }
-            self.getInLine(index)
+            self.enqueue(index)
         } else {
-            self.connections[index].roundsLeft = self.roundsMax
+            self.connections[index].iterationsLeft = self.iterationsMax
         }
     }
 
-    private func handleAside(_ index: Int) {
-        self.spend(.aside)
-        guard index != Self.door else {
-            self.count("doors")
-            if self.generator.bool() { self.readyAside.removeAll { $0 == Self.door } }
+    private func handleDeprioritised(_ index: Int) {
+        self.spend(.deprioritised)
+        guard index != Self.endpoint else {
+            self.count("endpoints")
+            if self.generator.bool() { self.readyDeprioritised.removeAll { $0 == Self.endpoint } }
             return
         }
-        self.count("aside")
+        self.count("deprioritised")
         self.settle(index)
-        guard self.connections[index].isLeaving else { return }
+        guard self.connections[index].isClosing else { return }
         self.count("left")
         // Another connection takes its place.
-        self.connections[index].isLeaving = false
-        self.connections[index].isAside = false
+        self.connections[index].isClosing = false
+        self.connections[index].isDeprioritised = false
     }
 
-    private func getInLine(_ index: Int) {
-        #expect(!self.connections[index].isInLine)
-        self.connections[index].isInLine = true
-        self.connections[index].roundsLeft = self.roundsMax
-        self.queue.getInLine(EdgePeer(index: UInt32(index), generation: 0))
+    private func enqueue(_ index: Int) {
+        #expect(!self.connections[index].isQueued)
+        self.connections[index].isQueued = true
+        self.connections[index].iterationsLeft = self.iterationsMax
+        self.queue.enqueue(EdgePeer(index: UInt32(index), generation: 0))
     }
 
     private func takeTurn(_ index: Int) {
-        self.count("line")
-        self.spend(.line)
-        #expect(self.connections[index].isInLine, "it stands in the line once")
-        self.connections[index].isInLine = false
+        self.count("queuedPeers")
+        self.spend(.queuedPeers)
+        #expect(self.connections[index].isQueued, "it is queued once")
+        self.connections[index].isQueued = false
         self.connections[index].messages -= min(self.connections[index].messages, Self.busyTurn)
-        if self.connections[index].messages > 0 { self.getInLine(index) } else { self.settle(index) }
+        if self.connections[index].messages > 0 { self.enqueue(index) } else { self.settle(index) }
     }
 
     private func write(_ stream: EdgeStream) {

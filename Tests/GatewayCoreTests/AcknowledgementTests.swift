@@ -104,11 +104,11 @@ struct AcknowledgementTests {
         var counter = self.counter()
         #expect(try counter.acknowledge([Counter.played(at: 10)], of: "none", at: 31).refusal?.status == .notFound)
         let limit = 30 + Self.week
-        counter.desk.keepHouse(at: limit)
+        counter.desk.runHousekeeping(at: limit)
         #expect(try counter.acknowledge([Counter.played(at: limit)], at: limit).deferred != nil)
         // A clock that is wrong makes nothing too old: the log's own time does.
         #expect(try counter.acknowledge([Counter.played(at: limit)], at: limit + 401 * 86_400).deferred != nil)
-        counter.desk.keepHouse(at: limit + 1)
+        counter.desk.runHousekeeping(at: limit + 1)
         let retired = try counter.acknowledge([Counter.played(at: limit)], at: limit + 1).refusal
         #expect(retired == Refusal(.breakTooOld, "The break b1 is older than the gateway keeps."))
     }
@@ -117,9 +117,9 @@ struct AcknowledgementTests {
         var counter = Counter()
         _ = counter.desk.ask(.publish(Sample.publish(start: nil)), at: 0)
         let now = Self.week
-        counter.desk.keepHouse(at: now)
+        counter.desk.runHousekeeping(at: now)
         #expect(try counter.acknowledge([Counter.played(at: 0)], at: now).deferred != nil)
-        counter.desk.keepHouse(at: now + 0.000_001)
+        counter.desk.runHousekeeping(at: now + 0.000_001)
         let old = try counter.acknowledge([Counter.played(at: 0)], at: now).refusal
         #expect(old == Refusal(.breakTooOld, "The outcome of ad0 is more than 8 days old."))
         for end in [Int64.min, Int64.max] {
@@ -136,7 +136,7 @@ struct AcknowledgementTests {
     @Test func `a condensed break is still acknowledged`() throws {
         var counter = self.counter()
         let later = 31 + BoardLimits.batchesWithin.inSeconds
-        counter.desk.keepHouse(at: later)
+        counter.desk.runHousekeeping(at: later)
         #expect(counter.desk["b1"]?.record.condensed == true)
         #expect(try counter.acknowledge([Counter.played("ad2", at: 10)], at: later).deferred?.outcomes == 1)
         #expect(try counter.gathered.requests.first?.ordinals == [2])

@@ -77,7 +77,7 @@ struct BoardGrowthTests {
             desk.ask(.publish(Sample.publish("b7", start: .after(.seconds(1_000)), advertisements: heavy)), at: 4).word
                 == "unchanged"
         )
-        desk.keepHouse(at: 10 + Self.acknowledgeWithin)
+        desk.runHousekeeping(at: 10 + Self.acknowledgeWithin)
         #expect(desk["b7"] == nil)
     }
 
@@ -96,7 +96,7 @@ struct BoardGrowthTests {
         else { return #expect(Bool(false)) }
         #expect(done.condensed + done.retired == most)
         #expect(done.hasMore)
-        desk.keepHouse(at: time)
+        desk.runHousekeeping(at: time)
         #expect(desk.board.keys.allSatisfy { desk.board[$0]?.record.condensed == true })
     }
 
@@ -110,7 +110,7 @@ struct BoardGrowthTests {
         }
         let (mine, theirs) = (desk.board.position(of: Sample.stream), desk.board.position(of: other))
         #expect(mine.sequence == 5 && theirs.sequence == 1)
-        desk.keepHouse(at: 10_000 + Self.acknowledgeWithin)
+        desk.runHousekeeping(at: 10_000 + Self.acknowledgeWithin)
         #expect(desk.board.streamCount == 0)
         #expect(desk.board.keys.isEmpty)
         #expect(desk.board.bytes < 1_000)
@@ -148,7 +148,7 @@ struct BoardGrowthTests {
         var desk = Desk()
         for number in 0..<50 { _ = desk.ask(self.cued("b", of: Sample.stream("s\(number)")), at: 0) }
         desk.tick(at: 2_000)
-        desk.keepHouse(at: 4_000 + Self.acknowledgeWithin)
+        desk.runHousekeeping(at: 4_000 + Self.acknowledgeWithin)
         #expect(desk.board.streamCount == 0)
         #expect(
             desk.ask(self.cued("c", of: Sample.stream("s1")), at: 4_001 + Self.acknowledgeWithin).word == "available"

@@ -120,12 +120,12 @@ struct BoardLimitTests {
         _ = desk.ask(.publish(Sample.publish()), at: 0)
         desk.tick(at: 12)
         let over = 50.0
-        desk.keepHouse(at: over + Self.batchesWithin)
+        desk.runHousekeeping(at: over + Self.batchesWithin)
         let whole = try #require(desk["b1"])
         #expect(!whole.record.condensed)
         #expect(whole.encoded != nil)
 
-        desk.keepHouse(at: over + Self.batchesWithin + 0.000_001)
+        desk.runHousekeeping(at: over + Self.batchesWithin + 0.000_001)
         let condensed = try #require(desk["b1"])
         #expect(condensed.record.condensed)
         #expect(condensed.encoded == nil)
@@ -149,10 +149,10 @@ struct BoardLimitTests {
         desk.tick(at: 12)
         let over = 50.0
         let limit = over + Self.acknowledgeWithin
-        desk.keepHouse(at: limit)
+        desk.runHousekeeping(at: limit)
         #expect(desk["b1"] != nil)
         #expect(!desk.board.isRetired(Sample.key()))
-        desk.keepHouse(at: limit + 0.000_001)
+        desk.runHousekeeping(at: limit + 0.000_001)
         #expect(desk["b1"] == nil)
         #expect(desk.board.isRetired(Sample.key()))
         #expect(!desk.board.isRetired(Sample.key("never")))
@@ -170,7 +170,7 @@ struct BoardLimitTests {
         var desk = Desk()
         // Cued, and no timer ever ran.
         _ = desk.ask(self.cued("old"), at: 0)
-        desk.keepHouse(at: 100_000 + Self.acknowledgeWithin)
+        desk.runHousekeeping(at: 100_000 + Self.acknowledgeWithin)
         #expect(desk["old"] != nil)
         #expect(desk["old"]?.record.condensed == false)
     }

@@ -91,7 +91,7 @@ struct Desk {
     mutating func tick(at seconds: Double) -> [EntryResult] { self.tick(at: Sample.at(seconds)) }
 
     /// Lets the log's own time go on to an instant, and lets go of all that is too old by it.
-    mutating func keepHouse(at seconds: Double) {
+    mutating func runHousekeeping(at seconds: Double) {
         let time = Sample.at(seconds)
         var hasMore = true
         while hasMore || self.board.retentionTime < time {

@@ -212,11 +212,11 @@ struct ListenerRequestTests {
     @Test func `a batch of a break that nobody can ask for any more is too late, then too old`() throws {
         var counter = self.announced()
         let condensed = 51 + BoardLimits.batchesWithin.inSeconds
-        counter.desk.keepHouse(at: condensed)
+        counter.desk.runHousekeeping(at: condensed)
         #expect(counter.desk["b1"]?.encoded == nil)
         #expect(try counter.batch(delay: .seconds(3_600), at: condensed).refusal?.status == .tooLate)
         let retired = 51 + BoardLimits.acknowledgeWithin.inSeconds
-        counter.desk.keepHouse(at: retired)
+        counter.desk.runHousekeeping(at: retired)
         let refusal = try counter.batch(at: retired).refusal
         #expect(refusal == Refusal(.breakTooOld, "The break b1 is older than the gateway keeps."))
     }

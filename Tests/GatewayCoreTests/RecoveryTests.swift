@@ -144,7 +144,7 @@ struct RecoveryTests {
         _ = desk.ask(.publish(Sample.publish(start: .now)), at: 0)
         let later = 30 + BoardLimits.batchesWithin.inSeconds + 1
         _ = desk.ask(.publish(Sample.publish("b2", start: nil)), at: later)
-        desk.keepHouse(at: later)
+        desk.runHousekeeping(at: later)
         guard case .snapshot(let notices) = try self.recovery(desk, from: nil, at: later, delayMax: .seconds(7_200))
         else {
             Issue.record("no snapshot")

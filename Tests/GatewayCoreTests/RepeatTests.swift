@@ -416,7 +416,7 @@ struct RepeatTests {
         #expect(try counter.acknowledge([self.ignored(at: 0.5)], at: 30).deferred != nil)
         // A snapshot keeps it, also where the break is condensed.
         let later = 631 + BoardLimits.batchesWithin.inSeconds
-        counter.desk.keepHouse(at: later)
+        counter.desk.runHousekeeping(at: later)
         #expect(counter.desk["b1"]?.record.condensed == true)
         let record = try BoardRecord(decoding: counter.desk.board.record.encoded())
         #expect(Board(epoch: 1, record)[Sample.key()]?.announced == Sample.t0)

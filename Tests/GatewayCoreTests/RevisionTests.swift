@@ -31,7 +31,7 @@ struct RevisionTests {
         #expect(desk.ask(.cancel(self.key), at: 31).word == "WRONG_STATE")
         #expect(self.revision(desk) == 5)
         // What was over changes no more; that less of it is kept is no change of it.
-        desk.keepHouse(at: 86_400 * 3)
+        desk.runHousekeeping(at: 86_400 * 3)
         #expect(desk["b1"]?.record.condensed == true)
         #expect(self.revision(desk) == 5)
         #expect(desk["b1"]?.info(at: Sample.at(40)).revision == 5)

@@ -71,7 +71,7 @@ struct ConnectionLimitTests {
     ) {
         #expect(DescriptorReserve.reserve(of: limit) == reserve)
         #expect(DescriptorReserve.httpConnectionsMax(of: limit) == http)
-        // What waits at the broadcasters' door fits in twice, with room for HTTP and for files.
+        // The backlog of the broadcasters' endpoint fits in twice, with descriptors left for HTTP and for files.
         let backlog = ConnectionLimit.backlog(limit: limit)
         #expect(backlog >= 16 && 2 * backlog + http + 64 <= reserve)
     }
@@ -144,12 +144,12 @@ struct ConnectionLimitTests {
 
     // MARK: The count
 
-    /// What a limit of so many connections does with its door.
+    /// A connection limit that counts how often it closes and opens its endpoint.
     private final class Counted: Sendable {
         let limit: ConnectionLimit
         let metrics = MetricRegistry()
         let readiness: ReadinessBoard
-        /// How often the door was shut and opened.
+        /// How often the endpoint was shut and opened.
         let turns = Mutex((shut: 0, opened: 0))
 
         init(connectionsMax: Int) {
@@ -170,7 +170,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(arguments: [1, 64, 1_000])
-    func `the last connection of the limit shuts the doors, and not the one before`(connectionsMax: Int) {
+    func `the last connection within the limit shuts the endpoint, the one before does not`(connectionsMax: Int) {
         let counted = Counted(connectionsMax: connectionsMax)
         for _ in 1..<connectionsMax {
             let hasRoom = counted.limit.accepted(on: .requests)

@@ -295,15 +295,15 @@ struct ListenerEntranceTests {
     }
 }
 
-/// A hub, and an edge without doors, that no gateway runs.
+/// A hub, and an edge without endpoints, that no gateway runs.
 private struct HubStand {
     let edge: EdgeShared
     let hub: NoticeHub
     let clock = ManualClock()
 
     private struct Uncounted: ConnectionCounting {
-        func accepted(on door: MetricLabel) -> Bool { true }
-        func ended(on door: MetricLabel) {}
+        func accepted(on endpoint: MetricLabel) -> Bool { true }
+        func ended(on endpoint: MetricLabel) {}
         func acceptFailed() {}
     }
 
@@ -311,7 +311,7 @@ private struct HubStand {
         let clock = self.clock
         self.edge = try EdgeShared(
             threads: 1,
-            doors: [],
+            endpoints: [],
             settings: EdgeSettings(instance: 1, epoch: 1),
             metrics: metrics,
             counting: Uncounted(),

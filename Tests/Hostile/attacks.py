@@ -43,8 +43,8 @@ class Attack:
     does = ""
     seconds = 12
     full = short = 0
-    #: What the listeners' ports ask for (doors.py).
-    door = "plain"
+    #: The access mode of the listeners' ports (access_modes.py).
+    access = "plain"
     #: What goes before the gateway's command.
     prefix = ()
     #: Counters that move for what is no attack in it.
@@ -980,10 +980,10 @@ class LargeUnfinished(Attack):
                        else self.subscriber(topic), 500)
 
 
-# Doors with TLS
+# Endpoints with TLS
 
 class HalfTLS(Attack):
-    name, entrance, door = "tls-half-handshakes", "notices, requests, with TLS", "tls"
+    name, entrance, access = "tls-half-handshakes", "notices, requests, with TLS", "tls"
     does = ("5,000 connections that never finish a handshake of TLS: a fifth each say nothing, half a hello, a hello and nothing after "
             "the gateway's answer, all but the last message, and a hello of which one byte comes a second. New ones take the place of those "
             "that are closed, 1,000 a second at most.")
@@ -1023,7 +1023,7 @@ class HalfTLS(Attack):
 
 
 class WrongRecords(Attack):
-    name, entrance, door = "tls-wrong-records", "notices, requests, with TLS", "tls"
+    name, entrance, access = "tls-wrong-records", "notices, requests, with TLS", "tls"
     does = ("3,000 connections with records that are none: random, a hello with bits changed, of 40 KiB, of SSL 2, in pieces of one byte, lengths "
             "that are a lie, floods of alerts and of changes of the cipher; and after a handshake that is done garbage, records that are "
             "empty or too long, heartbeats, and plain ZMTP.")
@@ -1097,7 +1097,7 @@ class WrongRecords(Attack):
 
 
 class KeyChanges(Attack):
-    name, entrance, door = "tls-key-changes", "requests, with TLS", "tls"
+    name, entrance, access = "tls-key-changes", "requests, with TLS", "tls"
     does = ("Eight processes of OpenSSL's own command that ask for another handshake (TLS 1.2) or change their keys (TLS 1.3) without end, and come "
             "again when they are closed.")
     full, short = 2_000, 60
@@ -1144,7 +1144,7 @@ class KeyChanges(Attack):
 
 class Guarded(Attack):
     """What attacks on streams with tokens share."""
-    door = "tokens"
+    access = "tokens"
 
     @property
     def guarded(self):
@@ -1335,7 +1335,7 @@ def proxy_header(rest, family=0x11, command=0x21, size=None, signature=SIGNATURE
 
 
 class ForgedHeaders(Attack):
-    name, entrance, door = "forged-proxy-headers", "notices, requests, behind a balancer", "proxy"
+    name, entrance, access = "forged-proxy-headers", "notices, requests, behind a balancer", "proxy"
     does = ("4,000 connections with headers of the PROXY protocol: good ones from an address that is no balancer's; from the balancer's address "
             "none, of version 1, 3 and 15, cut, lengths that are a lie, fields that are cut, twice, too long or have a wrong checksum, AF_UNIX, UDP, "
             "unknown families, and good ones before garbage.")
@@ -1394,7 +1394,7 @@ class ForgedHeaders(Attack):
 
 
 class HalfHeaders(Attack):
-    name, entrance, door = "half-proxy-headers", "notices, requests, behind a balancer", "proxy"
+    name, entrance, access = "half-proxy-headers", "notices, requests, behind a balancer", "proxy"
     does = ("3,000 connections from the balancer's address whose header never comes in full: nothing, half of it, all but the last byte, one byte a "
             "second, or a good one and no greeting. New ones take the place of those that are closed, 500 a second at most.")
     full, short = 3_000, 200

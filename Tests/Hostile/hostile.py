@@ -27,7 +27,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "Benchmarks")]
 
 import measuring, verdicts
 from attacks import ATTACKS
-from doors import DOORS
+from access_modes import ACCESS_MODES
 from verdicts import KINDS, Level, Observed
 
 ATTACKS_DOCUMENT = os.path.join(ROOT, "docs/internals/attacks.md")
@@ -157,18 +157,18 @@ class Honest:
     connection, the other has listeners with two.
     """
 
-    def __init__(self, load, addresses, folder, form, phase, door, breaks=None, listeners=None):
-        self.streams = [f"{door.stream_prefix}{phase}-a", f"{phase}-b"]
+    def __init__(self, load, addresses, folder, form, phase, access, breaks=None, listeners=None):
+        self.streams = [f"{access.stream_prefix}{phase}-a", f"{phase}-b"]
         self.reports, self.processes = [], []
         listeners, breaks, factor = listeners or form.listeners, breaks or form.breaks, form.factor
-        for stream, words in zip(self.streams, (door.words_of_one, two_connections(load))):
+        for stream, words in zip(self.streams, (access.words_of_one, two_connections(load))):
             report = open(os.path.join(folder, f"{stream}.json"), "w+")
             self.reports.append(report)
             self.processes.append(subprocess.Popen(
                 [*form.as_listener, load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
                  "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
                  "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
-                 "--patience", "30m" if form.short else "20s", *words, *door.words,
+                 "--patience", "30m" if form.short else "20s", *words, *access.words,
                  *(word for name in ("notices", "requests", "broadcast", "http") if addresses.get(name)
                    for word in (f"--{name}", addresses[name]))],
                 stdout=report, stderr=subprocess.DEVNULL))
@@ -297,9 +297,9 @@ class Disturbed(measuring.MeasurementError):
 class Bench:
     """One gateway under attack, with what its quiet run showed."""
 
-    def __init__(self, process, addresses, folder, options, form, door, honest_addresses):
+    def __init__(self, process, addresses, folder, options, form, access, honest_addresses):
         self.process, self.addresses, self.folder, self.options, self.form = process, addresses, folder, options, form
-        self.door, self.honest_addresses = door, honest_addresses
+        self.access, self.honest_addresses = access, honest_addresses
         self.quiet_p50, self.quiet_p99 = {}, {}
         self.quiet_before = self.quiet_after = {}
         self.runs = 0
@@ -310,7 +310,7 @@ class Bench:
 
     def honest(self, phase, **options):
         self.runs += 1
-        return Honest(self.options.load, self.honest_addresses, self.folder, self.form, f"{phase}-{self.runs}", self.door,
+        return Honest(self.options.load, self.honest_addresses, self.folder, self.form, f"{phase}-{self.runs}", self.access,
                       **options)
 
     def prepare(self):
@@ -388,7 +388,7 @@ class Bench:
         honest, attacker = self.honest(attack.name, breaks=breaks), None
         try:
             self.wait_until_joined(honest, before)
-            attacker = Attacker(attack, self.addresses, honest.streams, self.options, form, self.door.told)
+            attacker = Attacker(attack, self.addresses, honest.streams, self.options, form, self.access.told)
             while self.lives(observed):
                 if watch.too_much.is_set():
                     observed.memory_stopped = True
@@ -417,11 +417,11 @@ class Bench:
         listeners take from each other, whatever the gateway does."""
         say(f"{attack.name}: attacks another gateway")
         before = self.look()
-        with one_gateway(attack, self.options) as (_, addresses, _, door):
+        with one_gateway(attack, self.options) as (_, addresses, _, access):
             honest, attacker = self.honest("elsewhere", breaks=self.breaks_beside(attack)), None
             try:
                 self.wait_until_joined(honest, before)
-                attacker = Attacker(attack, addresses, honest.streams, self.options, self.form, door.told)
+                attacker = Attacker(attack, addresses, honest.streams, self.options, self.form, access.told)
                 return honest.found()[2]
             finally:
                 honest.kill()
@@ -463,13 +463,13 @@ class Bench:
 
 @contextlib.contextmanager
 def one_gateway(attack, options):
-    """A gateway as an attack wants it, in a folder that is removed: its process, its addresses, the folder, and its door."""
+    """A gateway as an attack wants it, in a folder that is removed: its process, its addresses, the folder, and its access mode."""
     os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
-        door = DOORS[attack.door](folder, options.binary)
-        with measuring.gateway(options.binary, *SETTINGS, *door.settings, prefix=attack.prefix, data=folder + "/data") as (
+        access = ACCESS_MODES[attack.access](folder, options.binary)
+        with measuring.gateway(options.binary, *SETTINGS, *access.settings, prefix=attack.prefix, data=folder + "/data") as (
                 process, addresses):
-            yield process, addresses, folder, door
+            yield process, addresses, folder, access
 
 
 @contextlib.contextmanager
@@ -477,8 +477,8 @@ def bench(attack, options, form):
     """A gateway of its own; another one where the quiet run was disturbed."""
     for tried in range(QUIET_TRIES):
         with contextlib.ExitStack() as stack:
-            process, addresses, folder, door = stack.enter_context(one_gateway(attack, options))
-            found = Bench(process, addresses, folder, options, form, door, stack.enter_context(door.honest(addresses)))
+            process, addresses, folder, access = stack.enter_context(one_gateway(attack, options))
+            found = Bench(process, addresses, folder, options, form, access, stack.enter_context(access.honest(addresses)))
             try:
                 found.prepare()
             except Disturbed as disturbed:
@@ -576,7 +576,7 @@ def run_short(attacks, results, options, form):
                     form.factor *= 4
                     observed = found.attack(attack)
                 form.factor = 1
-                last = not observed.alive or not waiting or (waiting[0].prefix, waiting[0].door) != (attack.prefix, attack.door)
+                last = not observed.alive or not waiting or (waiting[0].prefix, waiting[0].access) != (attack.prefix, attack.access)
                 if last and observed.alive:
                     found.close(observed)
                 results.add(observed)

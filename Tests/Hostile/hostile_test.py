@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import attacks, doors, handshakes, hostile, measuring, tokens, verdicts, zmtp
+import attacks, access_modes, handshakes, hostile, measuring, tokens, verdicts, zmtp
 from swarm import Swarm
 from verdicts import Level, Observed
 
@@ -153,15 +153,15 @@ class ForgeryTests(unittest.TestCase):
         self.assertEqual(attacks.proxy_header(b"ab"), bytes.fromhex("0d0a0d0a000d0a515549540a2111") + b"\0\2ab")
         self.assertEqual(attacks.proxy_header(b"ab", size=65_535, command=0x20)[12:16], b"\x20\x11\xff\xff")
 
-    def test_doors_give_the_gateway_its_settings(self):
+    def test_access_modes_give_the_gateway_its_settings(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, expected in (("plain", []), ("tls", ["listeners.tls.certificateFile", "listeners.tls.keyFile"]),
                                    ("proxy", ["listeners.proxyProtocol.trusted"])):
-                door = doors.DOORS[name](folder, "cuecast")
-                self.assertEqual([word.split("=")[0] for word in door.settings if word != "--set"], expected)
-            with open(door.secret("secret", "x")) as file:
+                access = access_modes.ACCESS_MODES[name](folder, "cuecast")
+                self.assertEqual([word.split("=")[0] for word in access.settings if word != "--set"], expected)
+            with open(access.secret("secret", "x")) as file:
                 self.assertEqual(os.fstat(file.fileno()).st_mode & 0o777, 0o600)
-        self.assertLessEqual({each.door for each in attacks.ATTACKS}, set(doors.DOORS))
+        self.assertLessEqual({each.access for each in attacks.ATTACKS}, set(access_modes.ACCESS_MODES))
 
 
 def good(**changed):

@@ -159,7 +159,7 @@ struct SimulatedLoop {
             self.stream.behindCount += 1
             return []
         }
-        if self.stream.ring.hasLapped(hearer.cursor.place) {
+        if self.stream.ring.hasOverrun(hearer.cursor.place) {
             self.lapCount += 1
             hearer.cursor.place = self.stream.ring.end
             return []

@@ -111,7 +111,7 @@ package actor BreakDesk: Service, BoardObserver {
     }
 
     package func run() async throws {
-        let housekeeping = self.tools.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
+        let housekeeping = self.tools.thread.tick(every: Self.housekeepingInterval, for: self) { $0.runHousekeeping() }
         self.runTimers()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.consume() }
@@ -393,7 +393,7 @@ extension BreakDesk {
         if done.hasMore { self.letTimePass() }
     }
 
-    private func keepHouse() {
+    private func runHousekeeping() {
         self.tools.log.lookAtSilence()
         self.letTimePass()
         self.tools.forecast.remember(at: self.tools.clock.reading().steady)

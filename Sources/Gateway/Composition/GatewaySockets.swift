@@ -10,9 +10,9 @@ import ZeroMQ
 /// The sockets of a gateway, bound: all of them, or none.
 struct GatewaySockets: ~Copyable {
     let broadcast: BroadcastSockets
-    /// Where listeners come in; open until a loop of the edge has them and ends.
-    let doors: [EdgeDoor]
-    /// Where they are bound; ports that were left to the system are filled in.
+    /// The endpoints for listeners; open until a loop of the edge has them and ends.
+    let listenerEndpoints: [EdgeEndpoint]
+    /// The addresses of all endpoints; ports that were left to the system are filled in.
     let endpoints: Gateway.Endpoints
 
     /// Binds them.
@@ -38,7 +38,7 @@ struct GatewaySockets: ~Copyable {
             budget: budget,
             common: common
         )
-        let doors = try EdgeDoor.open(
+        let listening = try EdgeEndpoint.open(
             [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
             identity: keys.listeners,
             balancers: configuration.balancers
@@ -47,21 +47,21 @@ struct GatewaySockets: ~Copyable {
         do {
             broadcastEndpoint = try broadcast.requests.bind(configured: configuration.broadcast)
         } catch {
-            for each in doors { each.door.close() }
+            for each in listening { each.endpoint.close() }
             throw error
         }
         self.broadcast = broadcast
-        self.doors = doors.map(\.door)
+        self.listenerEndpoints = listening.map(\.endpoint)
         self.endpoints = Gateway.Endpoints(
-            notices: doors[0].endpoint,
-            requests: doors[1].endpoint,
+            notices: listening[0].address,
+            requests: listening[1].address,
             broadcast: broadcastEndpoint
         )
     }
 }
 
-extension EdgeDoor {
-    /// How many connections wait at a door to be accepted: they take no descriptor yet.
+extension EdgeEndpoint {
+    /// How many connections wait at an endpoint to be accepted: they take no descriptor yet.
     private static let backlog: Int32 = 4_096
 
     /// Opens the endpoints for listeners: all, or none.
@@ -74,25 +74,27 @@ extension EdgeDoor {
     /// - Throws: for instance where an address is in use.
     static func open(
         _ wanted: [(configured: String, label: MetricLabel)],
-        identity: DoorIdentity?,
+        identity: EndpointIdentity?,
         balancers: Balancers?
-    ) throws -> [(door: EdgeDoor, endpoint: String)] {
-        var doors: [(door: EdgeDoor, endpoint: String)] = []
+    ) throws -> [(endpoint: EdgeEndpoint, address: String)] {
+        var endpoints: [(endpoint: EdgeEndpoint, address: String)] = []
         do {
-            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity, balancers)) }
+            for each in wanted {
+                endpoints.append(try Self.open(each.configured, label: each.label, identity, balancers))
+            }
         } catch {
-            for each in doors { each.door.close() }
+            for each in endpoints { each.endpoint.close() }
             throw error
         }
-        return doors
+        return endpoints
     }
 
     private static func open(
         _ configured: String,
         label: MetricLabel,
-        _ identity: DoorIdentity?,
+        _ identity: EndpointIdentity?,
         _ balancers: Balancers?
-    ) throws -> (door: EdgeDoor, endpoint: String) {
+    ) throws -> (endpoint: EdgeEndpoint, address: String) {
         let address = try NetworkAddress(endpoint: configured, for: .bind)
         let descriptor: Int32
         do throws(SystemCallError) {
@@ -107,7 +109,7 @@ extension EdgeDoor {
         let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
         let written = host.contains(":") ? "[\(host)]" : host
         return (
-            EdgeDoor(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
+            EdgeEndpoint(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
             "tcp://\(written):\(System.port(of: descriptor))"
         )
     }

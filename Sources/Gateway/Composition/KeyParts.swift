@@ -11,7 +11,7 @@ struct KeyParts: Sendable {
     /// Tells broadcasters apart; `nil`: they are not told apart.
     let broadcasters: BroadcasterAccess?
     /// The certificate that listeners are shown; `nil`: their ports are plain.
-    let listeners: DoorIdentity?
+    let listeners: EndpointIdentity?
     /// What signs deliveries.
     let messages: KeyHolder
     /// Which streams ask for a token, and which sessions are refused.
@@ -36,7 +36,7 @@ struct KeyParts: Sendable {
         self.broadcasters = try BroadcasterAccess.read(for: configuration)
         let identity = try ListenerEncryption.read(for: configuration)
         common.metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity?.notAfter ?? 0))
-        self.listeners = identity.map { DoorIdentity($0) }
+        self.listeners = identity.map { EndpointIdentity($0) }
         self.messages = KeyHolder(keys.messages)
         self.rules = ListenerRulesHolder(
             ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)

@@ -21,7 +21,7 @@ struct ListenerParts: Sendable {
 
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - doors: open; the first loop of the edge closes them.
+    ///   - endpoints: open; the first loop of the edge closes them.
     ///   - log: loaded.
     ///   - keys: sign, check, and tell which sessions are refused.
     ///   - budget: how many may connect.
@@ -29,7 +29,7 @@ struct ListenerParts: Sendable {
     /// - Throws: where there are too many descriptors.
     init(
         _ configuration: GatewayConfiguration,
-        doors: [EdgeDoor],
+        endpoints: [EdgeEndpoint],
         log: LoadedLog,
         keys: KeyParts,
         budget: ConnectionBudget,
@@ -39,7 +39,7 @@ struct ListenerParts: Sendable {
         self.live = LiveListeners(metrics: common.metrics)
         self.edge = try EdgeShared(
             threads: configuration.edgeThreadCount,
-            doors: doors,
+            endpoints: endpoints,
             settings: configuration.edgeSettings(instance: common.instance, epoch: epoch),
             metrics: common.metrics,
             counting: budget.limit,

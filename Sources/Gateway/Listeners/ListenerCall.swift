@@ -26,7 +26,7 @@ final class ListenerCall: Sendable {
     let request: [UInt8]
     private let address: PeerAddress
     private let push: PushPlace
-    private let guest: EdgeGuest
+    private let admission: EdgeAdmission
     private let edge: EdgeShared
     private let done: @Sendable (Outcome) -> Void
 
@@ -34,27 +34,27 @@ final class ListenerCall: Sendable {
     ///   - request: its bytes.
     ///   - address: where it came from.
     ///   - push: whether notices can follow its answer.
-    ///   - guest: its place among those of its address.
+    ///   - admission: the admission of its client.
     ///   - edge: which counts it.
     ///   - done: called once, on the thread of a loop.
     init(
         _ request: [UInt8],
         from address: PeerAddress,
         push: PushPlace,
-        guest: EdgeGuest,
+        admission: EdgeAdmission,
         of edge: EdgeShared,
         done: @escaping @Sendable (Outcome) -> Void
     ) {
         self.request = request
         self.address = address
         self.push = push
-        self.guest = guest
+        self.admission = admission
         self.edge = edge
         self.done = done
     }
 
     /// Whether it may begin a session now.
-    var mayBeginSession: Bool { self.edge.mayBeginSession(self.guest) }
+    var mayBeginSession: Bool { self.edge.mayBeginSession(self.admission) }
 
     /// What decisions look at.
     func facts(mayBeginSession: Bool) -> PeerFacts {
@@ -68,7 +68,7 @@ final class ListenerCall: Sendable {
 
     /// Answers it.
     func answer(_ reply: ReplyBytes, hasBegunSession: Bool = false, push: PushChange? = nil) {
-        if hasBegunSession { self.edge.beganSession(self.guest) }
+        if hasBegunSession { self.edge.beganSession(self.admission) }
         self.done(Outcome(reply: reply, push: push))
     }
 

@@ -75,7 +75,7 @@ final class ListenerDesk: EdgeDelegate {
             at: self.readClock().now
         )
         let effects = handled.effects
-        if self.tracesRequests || effects.unreadable != nil { self.tell(handled, to: request) }
+        if self.tracesRequests || effects.unreadable != nil { self.log(handled, of: request) }
         switch handled.answer {
         case .now(let reply):
             return EdgeAnswer(reply: reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
@@ -87,7 +87,7 @@ final class ListenerDesk: EdgeDelegate {
         }
     }
 
-    /// By what a request that waits for the log finds who asked.
+    /// The number by which the answer of a waiting request finds its sender.
     private func number(of peer: EdgePeer) -> UInt64 {
         guard peer.isCorrelated else { return peer.number }
         self.newestCall += 1
@@ -226,7 +226,7 @@ final class ListenerDesk: EdgeDelegate {
             at: self.readClock().now
         )
         let effects = handled.effects
-        if self.tracesRequests || effects.unreadable != nil { self.tell(handled, to: call.request) }
+        if self.tracesRequests || effects.unreadable != nil { self.log(handled, of: call.request) }
         switch handled.answer {
         case .now(let reply): call.answer(reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
         case .afterGroup(let deferred):
@@ -329,7 +329,7 @@ final class ListenerDesk: EdgeDelegate {
 
     // MARK: - What others have to say
 
-    func poked(in loop: EdgeLoop) {
+    func woken(in loop: EdgeLoop) {
         self.handler.isDraining = self.mailbox.isDraining
         for letter in self.mailbox.takeAll() {
             switch letter {
@@ -345,11 +345,11 @@ final class ListenerDesk: EdgeDelegate {
         }
         for call in self.mailbox.takeCalls() { self.handle(call) }
         self.closeGroups(in: loop)
-        self.tellIfSettled()
-        self.tellIfDrained()
+        self.signalIfSettled()
+        self.signalIfDrained()
     }
 
-    private func tellIfSettled() {
+    private func signalIfSettled() {
         self.groupWaits.removeAll { wait in
             guard self.handler.hasAnswered(through: wait.group) else { return false }
             wait.done.happen()
@@ -357,7 +357,7 @@ final class ListenerDesk: EdgeDelegate {
         }
     }
 
-    private func tellIfDrained() {
+    private func signalIfDrained() {
         guard self.handler.isDraining, self.handler.isIdle, self.checksWaiting.isEmpty, self.callsChecked.isEmpty,
             !self.mailbox.hasCalls
         else { return }
@@ -366,21 +366,21 @@ final class ListenerDesk: EdgeDelegate {
         self.mailbox.drained.happen()
     }
 
-    func keepHouse(in loop: EdgeLoop) {
+    func runHousekeeping(in loop: EdgeLoop) {
         if self.endsLeases { self.handler.expireLeases(at: self.readClock().now) }
         self.lane.retry()
         self.closeGroups(in: loop)
-        self.tellIfSettled()
-        self.tellIfDrained()
+        self.signalIfSettled()
+        self.signalIfDrained()
     }
 
     // MARK: - The log of messages
 
-    func tell(_ happening: EdgeHappening) {
-        switch happening {
-        case .strange(let strange, let peer, let door):
+    func report(_ event: EdgeEvent) {
+        switch event {
+        case .invalid(let invalid, let peer, let endpoint):
             let reason =
-                switch strange {
+                switch invalid {
                 case .noEnvelope: "it is not an empty frame and one more"
                 case .tooManyFrames: "it has too many frames"
                 case .notSubscription: "its first byte is not 0 or 1"
@@ -388,22 +388,22 @@ final class ListenerDesk: EdgeDelegate {
             self.tools.peers.log(
                 .frames,
                 .notice,
-                strange == .notSubscription
+                invalid == .notSubscription
                     ? "a message is no subscription, and has no answer" : "a message is no request, and has no answer",
-                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
+                ["socket": "\(endpoint.text)", "peer": "\(peer)", "reason": "\(reason)"]
             )
-        case .closed(let reason, let peer, let door):
+        case .closed(let reason, let peer, let endpoint):
             self.tools.peers.log(
                 .frames,
                 .notice,
                 "a listener's connection was closed",
-                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
+                ["socket": "\(endpoint.text)", "peer": "\(peer)", "reason": "\(reason)"]
             )
         }
     }
 
-    /// Logs what became of a request: one that could not be read always, others where that is asked for.
-    private func tell(_ handled: HandledRequest<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
+    /// Logs the result of a request: always if it could not be decoded, else only at the level `debug`.
+    private func log(_ handled: HandledRequest<ListenerRequestHandler.Deferred>, of request: [UInt8]) {
         if let unreadable = handled.effects.unreadable {
             self.tools.peers.log(
                 .unreadable,

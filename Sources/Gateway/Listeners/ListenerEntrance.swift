@@ -114,16 +114,16 @@ package final class ListenerEntrance: Sendable {
         ticket: [UInt8] = [],
         from address: PeerAddress
     ) async throws(Refusal) -> Hearing {
-        guard let guest = self.edge.enter(from: address) else {
+        guard let admission = self.edge.admitClient(from: address) else {
             self.metrics.count(.limitsHit, .limit(.connectionsPerAddressMax))
             throw .tooManyConnections
         }
         let edge = self.edge
         let reader: NoticeReader
         do throws(Refusal) {
-            reader = try self.hub.register(session, on: join.stream, from: address) { edge.leave(guest) }
+            reader = try self.hub.register(session, on: join.stream, from: address) { edge.leave(admission) }
         } catch {
-            edge.leave(guest)
+            edge.leave(admission)
             throw error
         }
         var join = join
@@ -168,12 +168,12 @@ package final class ListenerEntrance: Sendable {
     /// - Parameter address: where it comes from.
     /// - Throws: the limit that stands against it.
     package func admit(from address: PeerAddress) throws(Refusal) {
-        guard let guest = self.edge.enter(from: address) else {
+        guard let admission = self.edge.admitClient(from: address) else {
             self.metrics.count(.limitsHit, .limit(.connectionsPerAddressMax))
             throw .tooManyConnections
         }
-        defer { self.edge.leave(guest) }
-        if let limit = self.edge.takeMessage(of: guest) {
+        defer { self.edge.leave(admission) }
+        if let limit = self.edge.takeMessage(of: admission) {
             self.metrics.count(.limitsHit, .limit(limit))
             throw .tooManyMessages(limit)
         }
@@ -207,12 +207,12 @@ package final class ListenerEntrance: Sendable {
             return refused(.tooManyWaiting(limit))
         }
         defer { self.leave(address) }
-        guard let guest = self.edge.enter(from: address) else {
+        guard let admission = self.edge.admitClient(from: address) else {
             self.metrics.count(.limitsHit, .limit(.connectionsPerAddressMax))
             return refused(.tooManyConnections)
         }
-        defer { self.edge.leave(guest) }
-        if let limit = self.edge.takeMessage(of: guest) {
+        defer { self.edge.leave(admission) }
+        if let limit = self.edge.takeMessage(of: admission) {
             self.metrics.count(.limitsHit, .limit(limit))
             return refused(.tooManyMessages(limit))
         }
@@ -223,7 +223,7 @@ package final class ListenerEntrance: Sendable {
             )
         }
         let outcome = await withCheckedContinuation { continuation in
-            let call = ListenerCall(request, from: address, push: push, guest: guest, of: self.edge) {
+            let call = ListenerCall(request, from: address, push: push, admission: admission, of: self.edge) {
                 continuation.resume(returning: $0)
             }
             if !self.mailbox(of: session).post(call) { call.refuse(.draining, at: self.now()) }

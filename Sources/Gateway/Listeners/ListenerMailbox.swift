@@ -55,7 +55,7 @@ final class ListenerMailbox: Sendable {
 
     func post(_ letter: Letter) {
         self.state.withLock { $0.letters.append(letter) }
-        self.inbox.poke()
+        self.inbox.wakeDelegate()
     }
 
     func takeAll() -> [Letter] {
@@ -75,7 +75,7 @@ final class ListenerMailbox: Sendable {
             if !state.isClosed { state.calls.append(call) }
             return !state.isClosed
         }
-        if isOpen { self.inbox.poke() }
+        if isOpen { self.inbox.wakeDelegate() }
         return isOpen
     }
 
@@ -86,7 +86,7 @@ final class ListenerMailbox: Sendable {
             state.calls.removeFirst(calls.count)
             return (calls, !state.calls.isEmpty)
         }
-        if isMore { self.inbox.poke() }
+        if isMore { self.inbox.wakeDelegate() }
         return calls
     }
 
@@ -110,7 +110,7 @@ final class ListenerMailbox: Sendable {
     /// Accepts nothing new from now on.
     func beginDraining() {
         self.draining.store(true, ordering: .releasing)
-        self.inbox.poke()
+        self.inbox.wakeDelegate()
     }
 
     var waitingCount: Int { self.waiting.load(ordering: .relaxed) }

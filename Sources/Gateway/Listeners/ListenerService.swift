@@ -71,9 +71,9 @@ final class ListenerService: Service {
             await self.end(threads)
             throw error
         }
-        for door in self.edge.doors { self.counting.opened(door.label) { [edge] in edge.setAccepting($0) } }
+        for endpoint in self.edge.endpoints { self.counting.opened(endpoint.label) { [edge] in edge.setAccepting($0) } }
         try? await gracefulShutdown()
-        for door in self.edge.doors { self.counting.stopped(socket: door.label) }
+        for endpoint in self.edge.endpoints { self.counting.stopped(socket: endpoint.label) }
         await self.end(threads)
     }
 
@@ -117,8 +117,8 @@ final class ListenerService: Service {
         for thread in threads { thread.join() }
     }
 
-    /// How often each loop has gone round.
-    var roundCounts: [Int] { self.edge.roundCounts }
+    /// The number of iterations of each loop.
+    var iterationCounts: [Int] { self.edge.iterationCounts }
 
     /// The most sessions.
     var listenersMax: Int { self.leases.listenersMax }

@@ -4,16 +4,16 @@
 import ServiceLifecycle
 import ZeroMQ
 
-/// Tells the service manager that the desk's thread and the listeners' loops go round, twice in each interval that it watches.
+/// Sends the service manager a sign of life twice in each of its watchdog intervals.
 ///
-/// Only the desk's thread gives a sign: a thread that hangs in a handler gives none, and a busy one has its timers after each pass. There
-/// is no sign either while one of the listeners' loops does not go round.
+/// The desk's thread sends it: if the thread hangs in a handler, there is no sign, and a busy thread runs its timers after each
+/// pass. There is no sign either while one of the listeners' loops makes no iteration.
 actor ThreadWatchdog: Service {
     private let thread: PollingThread
     private let manager: ServiceManager
     private let listeners: ListenerService
-    /// How often each of the listeners' loops had gone round at the last sign.
-    private var listenerRounds: [Int] = []
+    /// The number of iterations of each of the listeners' loops at the last sign.
+    private var listenerIterations: [Int] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -33,11 +33,11 @@ actor ThreadWatchdog: Service {
 
     private func giveSignOfLife() {
         guard let interval = self.manager.watchdog else { return }
-        let rounds = self.listeners.roundCounts
-        defer { self.listenerRounds = rounds }
-        let allGoRound = zip(rounds, self.listenerRounds).allSatisfy { $0 != $1 }
-        // A sign that was not given or not taken is repeated soon, so that it still comes in time.
-        let isGiven = allGoRound && self.manager.giveSignOfLife()
+        let iterations = self.listeners.iterationCounts
+        defer { self.listenerIterations = iterations }
+        let allAdvance = zip(iterations, self.listenerIterations).allSatisfy { $0 != $1 }
+        // If there was no sign, or it could not be sent, the next try comes soon, so that it is still in time.
+        let isGiven = allAdvance && self.manager.giveSignOfLife()
         let wait = isGiven ? interval / 2 : interval / 16
         self.thread.schedule(at: .now + max(wait, .milliseconds(1)), for: self) { $0.giveSignOfLife() }
     }

@@ -85,7 +85,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     }
 
     private func main(niceness: Int32) {
-        System.standBack(by: niceness)
+        System.lowerPriority(by: niceness)
         while let job = self.nextJob() { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 

@@ -321,7 +321,7 @@ package struct Board: Sendable {
         self.newestTime = max(self.newestTime, entry.at)
         guard let key = entry.key else {
             guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
-            return .housekept(self.keepHouse(time))
+            return .housekept(self.runHousekeeping(time))
         }
         let (result, before) = self.decide(entry, about: key, number: number)
         guard case .changed(let each, let notice) = result else { return result }
@@ -366,7 +366,7 @@ package struct Board: Sendable {
     /// ask for, only the names of those that can no longer be acknowledged, and nothing of streams without breaks.
     ///
     /// No more than a bounded number of breaks: the rest waits for the next record.
-    private mutating func keepHouse(_ time: Timestamp) -> Housekeeping {
+    private mutating func runHousekeeping(_ time: Timestamp) -> Housekeeping {
         self.retentionTime = max(self.retentionTime, min(time, self.retentionTime + BoardLimits.retentionStepMax))
         var done = Housekeeping()
         while let next = self.due.first, next.key.at < self.retentionTime {

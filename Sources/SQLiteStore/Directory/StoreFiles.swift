@@ -16,7 +16,7 @@ import Darwin
 
 /// Work on the files of stores while they are not open.
 ///
-/// Everything here blocks; `settle`, `onAnotherThread` and `standingBack` are for callers that must not.
+/// Everything here blocks; `settle`, `onAnotherThread` and `atLowPriority` are for callers that must not.
 enum StoreFiles {
     private static let queue = DispatchQueue(label: "cuecast.files", qos: .utility, attributes: .concurrent)
 
@@ -46,7 +46,7 @@ enum StoreFiles {
     ///   - body: the check; it asks `Cancellation` between its steps.
     /// - Returns: what the check found.
     /// - Throws: what the check throws; `CancellationError` where it was cancelled.
-    static func standingBack<Value: Sendable>(
+    static func atLowPriority<Value: Sendable>(
         _ niceness: CheckNiceness,
         interrupting reader: DatabaseQueue? = nil,
         _ body: @escaping @Sendable (Cancellation) throws -> Value
@@ -85,7 +85,7 @@ enum StoreFiles {
         let problems = try await Self.problems(of: partial, niceness)
         guard problems.isEmpty else { throw StoreCopyError.damaged(path: path, problems: problems) }
         try Task.checkCancellation()
-        return try await Self.standingBack(niceness) { cancellation in
+        return try await Self.atLowPriority(niceness) { cancellation in
             let (digest, bytes) = try FileDigest.of(partial, cancellation)
             try Self.rename(partial, to: path)
             return StoreCopy(path: path, bytes: bytes, digest: digest)
@@ -102,7 +102,7 @@ enum StoreFiles {
         } catch {
             return [StoreFile.sentence(error)]
         }
-        let problems = try await Self.standingBack(niceness, interrupting: queue) { cancellation in
+        let problems = try await Self.atLowPriority(niceness, interrupting: queue) { cancellation in
             // Where every core is busy the thread begins late: what was interrupted before it did goes on otherwise.
             try cancellation.check()
             return try Self.problems(of: queue)

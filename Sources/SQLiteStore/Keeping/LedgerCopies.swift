@@ -54,7 +54,7 @@ package struct LedgerCopy: Hashable, Sendable {
         do {
             let digest = self.digest
             let path = self.path
-            let isSame = try await StoreFiles.standingBack(.awaited) { _ in try FileDigest.of(path).digest == digest }
+            let isSame = try await StoreFiles.atLowPriority(.awaited) { _ in try FileDigest.of(path).digest == digest }
             return isSame ? nil : "the copy \(path) is not what was written"
         } catch {
             return "the copy \(self.path) cannot be read: \(StoreFile.sentence(error))"
@@ -105,7 +105,7 @@ package struct LedgerCopies: Sendable {
         do {
             let reader = try StoreFiles.reader(of: new)
             defer { try? reader.close() }
-            let (offsets, differences) = try await StoreFiles.standingBack(
+            let (offsets, differences) = try await StoreFiles.atLowPriority(
                 .unhurried,
                 interrupting: reader
             ) { cancellation in

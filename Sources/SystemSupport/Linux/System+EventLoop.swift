@@ -24,33 +24,33 @@ extension System {
         return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1e6
     }
 
-    /// A thread that stands back lets others in after so many nanoseconds of the processor; else Linux lets it go on for 1.4 ms or more,
-    /// whatever its niceness, once it has begun.
-    private static let sliceOfThoseWhoStandBack: UInt64 = 200_000
-
-    /// Lets the calling thread stand back behind the other threads of this process, for good.
+    /// The time slice of a background thread, in nanoseconds.
     ///
-    /// - Parameter niceness: how much (`man 2 nice`); 0: not at all. On Linux it belongs to the thread (man 2 setpriority, "C library/kernel
-    ///   differences").
-    package static func standBack(by niceness: Int32) {
+    /// By default Linux lets a thread that has begun run for 1.4 ms or more, whatever its niceness.
+    private static let backgroundSlice: UInt64 = 200_000
+
+    /// Lowers the priority of the calling thread below the other threads of this process, permanently.
+    ///
+    /// - Parameter niceness: how much (`man 2 nice`); 0: no change. On Linux it belongs to the thread (man 2 setpriority,
+    ///   "C library/kernel differences").
+    package static func lowerPriority(by niceness: Int32) {
         guard niceness != 0 else { return }
         _ = nice(niceness)
-        cuecast_let_others_in_after(Self.sliceOfThoseWhoStandBack)
+        cuecast_set_time_slice(Self.backgroundSlice)
     }
 
-    /// The time slice, in nanoseconds, of a thread whose answers others wait for: shorter than that of background threads.
-    private static let sliceOfThoseWhoAnswer: UInt64 = 100_000
+    /// The time slice of a thread that answers requests, in nanoseconds: shorter than that of background threads.
+    private static let answeringSlice: UInt64 = 100_000
 
-    /// Has the calling thread go before others that are ready when it is, for good.
+    /// Makes the scheduler prefer the calling thread to other ready threads, permanently.
     ///
-    /// Linux runs the thread with the shortest time slice first, and gives each its share all the same (the kernel's
-    /// Documentation/scheduler/sched-eevdf.rst). Without this, a background thread would go first because it asks for less, and it
-    /// may go on until the next tick of the clock, up to 4 ms later.
-    package static func goFirst() { cuecast_let_others_in_after(Self.sliceOfThoseWhoAnswer) }
+    /// Linux runs the thread with the shortest time slice first, and still gives each thread its share (the kernel's
+    /// Documentation/scheduler/sched-eevdf.rst). Without this, a background thread would run first because its slice is shorter, and
+    /// could run until the next tick of the clock, up to 4 ms later.
+    package static func raisePriority() { cuecast_set_time_slice(Self.answeringSlice) }
 
-    /// Has the calling thread wait behind the others that want its processor; where no other thread does, it goes on (man 2
-    /// sched_yield).
-    package static func letOthersGoFirst() { _ = sched_yield() }
+    /// Lets other threads that are ready use the calling thread's processor first (man 2 sched_yield).
+    package static func yieldProcessor() { _ = sched_yield() }
 
     /// Microseconds since 1970.
     package static func wallClockMicroseconds() -> Int64 {

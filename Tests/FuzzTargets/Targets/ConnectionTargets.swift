@@ -131,7 +131,7 @@ private struct ConnectionReader: StreamReader {
         case subscribe([UInt8])
         case cancel([UInt8])
         case ping([UInt8])
-        case strange(EdgeConnection.Strange)
+        case invalid(EdgeConnection.InvalidMessage)
     }
 
     var connection = EdgeConnection()
@@ -154,10 +154,10 @@ private struct ConnectionReader: StreamReader {
         case .subscribe(let topic): return .subscribe(try self.topic(topic, bytes, offset))
         case .cancel(let topic): return .cancel(try self.topic(topic, bytes, offset))
         case .ping(let context): return .ping(try part(context, bytes, offset))
-        case .strange(let strange):
+        case .invalid(let invalid):
             let frames = offset - before
-            try insist(frames > 0, "a strange message of nothing")
-            return .strange(strange)
+            try insist(frames > 0, "an invalid message without frames")
+            return .invalid(invalid)
         case .endless:
             ends = true
             return .endless

@@ -156,8 +156,8 @@ struct WatchdogTests {
     @Test func `signs of life come while idle, cease while the request thread is held, and come again`() async throws {
         let socket = try NotifySocket()
         let interval: Duration = .milliseconds(100)
-        let door = Door()
-        self.station.log.set(beforeAppend: door.pass)
+        let gate = Gate()
+        self.station.log.set(beforeAppend: gate.pass)
         try await withGateway(
             log: self.station.log,
             ledger: InMemoryLedger(),
@@ -166,16 +166,16 @@ struct WatchdogTests {
             for _ in 0..<5 { _ = try await socket.next("a sign of life while idle", where: Self.isSign) }
 
             let broadcaster = try await running.broadcaster()
-            door.close()
-            defer { door.open() }
+            gate.close()
+            defer { gate.open() }
             _ = try await broadcaster.send(.publication(of: .of("radio1", "b")))
-            try await until("the request thread is held inside a handler") { door.isSomebodyWaiting }
+            try await until("the request thread is held inside a handler") { gate.isThreadWaiting }
             _ = socket.taken()
             // None can come, however long one waits.
             try await Task.sleep(for: interval * 5)
             #expect(socket.taken().filter(Self.isSign).isEmpty)
 
-            door.open()
+            gate.open()
             for _ in 0..<5 { _ = try await socket.next("a sign of life after it", where: Self.isSign) }
         }
     }
@@ -189,7 +189,7 @@ struct WatchdogTests {
         ) { running in
             let listener = try await running.listener()
             _ = try await listener.join()
-            let load = Door()
+            let load = Gate()
             load.close()
             try await withThrowingTaskGroup(of: Int.self) { group in
                 group.addTask {
@@ -291,13 +291,13 @@ struct LogSilenceTests {
     }
 }
 
-/// A thread that comes to it while it is closed stands there until it opens.
-private final class Door: Sendable {
+/// A gate: while it is closed, a thread that calls `pass` blocks until it opens.
+private final class Gate: Sendable {
     private let condition = NSCondition()
-    private let state = Mutex((isClosed: false, isSomebodyWaiting: false))
+    private let state = Mutex((isClosed: false, isThreadWaiting: false))
 
     var isClosed: Bool { self.state.withLock(\.isClosed) }
-    var isSomebodyWaiting: Bool { self.state.withLock(\.isSomebodyWaiting) }
+    var isThreadWaiting: Bool { self.state.withLock(\.isThreadWaiting) }
 
     func close() {
         self.state.withLock { $0.isClosed = true }
@@ -313,7 +313,7 @@ private final class Door: Sendable {
     func pass() {
         self.condition.withLock {
             while self.state.withLock({ state in
-                state.isSomebodyWaiting = state.isClosed
+                state.isThreadWaiting = state.isClosed
                 return state.isClosed
             }) {
                 self.condition.wait()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""What listeners' ports may ask for: nothing, TLS, tokens, a balancer. A door gives the gateway its settings, and lets honest
-listeners in."""
+"""The access modes of the listeners' ports: plain, TLS, tokens, or behind a balancer.
+
+A mode gives the gateway its settings, and the honest listeners their options."""
 import contextlib, json, os, secrets, shutil, socket, subprocess, sys
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "Benchmarks"))
@@ -13,7 +14,7 @@ from swarm import BALANCER, host_port
 GUARDED = "guarded-"
 
 
-class Door:
+class AccessMode:
     """Nothing is asked for."""
     #: What the streams begin with of those that have one connection.
     stream_prefix = ""
@@ -46,11 +47,11 @@ class Door:
 
     @contextlib.contextmanager
     def honest(self, addresses):
-        """The addresses that honest listeners use, while the door is open."""
+        """The addresses that honest listeners use."""
         yield addresses
 
 
-class Encrypted(Door):
+class Encrypted(AccessMode):
     """TLS, with a certificate that the honest listeners trust."""
 
     def prepare(self):
@@ -59,7 +60,7 @@ class Encrypted(Door):
         self.words = ["--tls", "--listener-ca-file", certificate]
 
 
-class Guarded(Door):
+class Guarded(AccessMode):
     """Streams that ask for a token. Honest listeners with one connection listen to one, those with two to another that asks for none."""
     stream_prefix = GUARDED
 
@@ -89,7 +90,7 @@ class Guarded(Door):
                      "public_keys": [key for key in keys if key["kty"] != "oct"]}
 
 
-class Balanced(Door):
+class Balanced(AccessMode):
     """A balancer says who comes: HAProxy, by which the honest listeners come. Nobody else is let in."""
 
     def prepare(self):
@@ -126,4 +127,4 @@ class Balanced(Door):
                 each.close()
 
 
-DOORS = {"plain": Door, "tls": Encrypted, "tokens": Guarded, "proxy": Balanced}
+ACCESS_MODES = {"plain": AccessMode, "tls": Encrypted, "tokens": Guarded, "proxy": Balanced}

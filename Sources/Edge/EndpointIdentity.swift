@@ -4,19 +4,19 @@
 internal import Synchronization
 package import TLS
 
-/// The certificate that a door shows.
+/// The certificate that an endpoint shows.
 ///
 /// Another certificate can replace it at any time. New connections see the new one; open connections go on with theirs.
-package final class DoorIdentity: Sendable {
+package final class EndpointIdentity: Sendable {
     private let identity: Mutex<TLSIdentity>
 
     package init(_ identity: TLSIdentity) {
         self.identity = Mutex(identity)
     }
 
-    /// What the next connection sees.
+    /// The certificate for the next connection.
     package var current: TLSIdentity { self.identity.withLock { $0 } }
 
-    /// The next connection sees another one.
+    /// Replaces the certificate, from the next connection on.
     package func replace(by identity: TLSIdentity) { self.identity.withLock { $0 = identity } }
 }

@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Whether a peer takes what waits for it, and fast enough.
+/// Detects a slow consumer: a peer that does not read its waiting bytes, or reads them too slowly.
 ///
 /// Clock-free: times are in nanoseconds, by a clock that is never set.
-struct TakingWatch: Hashable, Sendable {
-    /// Since when it has taken nothing; 0: nothing waits.
+struct WriteProgress: Hashable, Sendable {
+    /// When the peer last read something, or its bytes began to wait; 0: no bytes wait.
     private var idleSince: UInt64 = 0
-    /// How much of what waited at `owedSince` still waits, in bytes.
+    /// How many of the bytes that waited at `owedSince` still wait.
     private var owed = 0
     private var owedSince: UInt64 = 0
 
-    /// Whether something waits.
+    /// Whether bytes wait.
     var isWaiting: Bool { self.idleSince != 0 }
 
-    /// Something waits; nothing did before.
+    /// Bytes wait; none did before.
     mutating func begin(_ bytes: Int, at now: UInt64) {
         self.idleSince = max(1, now)
         self.owe(bytes, at: now)
     }
 
-    /// The peer took something of what waits.
+    /// The kernel accepted some of the waiting bytes.
     ///
     /// - Parameters:
-    ///   - bytes: how much.
-    ///   - left: how much waits now.
+    ///   - bytes: how many.
+    ///   - left: how many wait now.
     ///   - now: the time.
-    mutating func took(_ bytes: Int, left: Int, at now: UInt64) {
+    mutating func wrote(_ bytes: Int, left: Int, at now: UInt64) {
         guard bytes > 0 else { return }
         self.idleSince = max(1, now)
         self.owed -= bytes
         if self.owed <= 0 { self.owe(left, at: now) }
     }
 
-    /// Nothing waits any more.
-    mutating func end() { self = TakingWatch() }
+    /// No bytes wait any more.
+    mutating func end() { self = WriteProgress() }
 
-    /// Looks whether the connection is to be closed.
+    /// Decides whether the connection is closed.
     ///
     /// - Parameters:
     ///   - now: the time.
-    ///   - stalled: how long the peer may take nothing, in nanoseconds.
-    ///   - slow: how long it may need for what waited at one time, in nanoseconds.
-    /// - Returns: why; `nil`: it is not.
-    func lateness(at now: UInt64, stalled: UInt64, slow: UInt64) -> EdgeClosing? {
+    ///   - stalled: the longest time without any progress, in nanoseconds.
+    ///   - slow: the longest time for the bytes that waited at one instant, in nanoseconds.
+    /// - Returns: the reason; `nil`: it stays open.
+    func reasonToClose(at now: UInt64, stalled: UInt64, slow: UInt64) -> EdgeClosing? {
         guard self.isWaiting else { return nil }
         if now >= self.idleSince + stalled { return .stalled }
         return now >= self.owedSince + slow ? .slow : nil
