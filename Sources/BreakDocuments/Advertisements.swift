@@ -163,6 +163,9 @@ package enum AdsDocument {
 
 // MARK: - VAST
 
+// `AdContent` is a model of its own, because `AdFormats` is a library without dependencies. Its ads become the wire's values, and the
+// wire's values become its ads, only here.
+
 extension AdvertisementContent {
     /// The ad that a VAST document describes.
     ///
@@ -218,5 +221,74 @@ extension AdvertisementContent.Banner {
             alternativeText: companion.altText ?? "",
             type: image.type
         )
+    }
+}
+
+extension AdContent {
+    /// The ad that a broadcaster published, as a VAST document has it.
+    ///
+    /// - Parameter content: an advertisement that the wire's rules allow.
+    package init(_ content: AdvertisementContent) {
+        let isAudio = content.media.allSatisfy {
+            VAST.mediaType(of: $0.type, at: $0.url).lowercased().hasPrefix("audio/")
+        }
+        self.init(
+            id: content.id.description,
+            title: content.title,
+            durationMilliseconds: Int(content.duration.inMilliseconds),
+            mediaFiles: content.media.map { AdMediaFile($0) },
+            kind: isAudio ? .audio : .video
+        )
+        self.description = content.text.orNil
+        self.advertiser = content.advertiser.orNil
+        self.skipOffsetMilliseconds = content.skipOffset.map { Int($0.inMilliseconds) }
+        self.clickThrough = content.clickThroughURL.orNil
+        if let banner = content.banner { self.companions = [AdCompanion(banner)] }
+        for tracker in content.trackers { self.add(tracker) }
+    }
+
+    private mutating func add(_ tracker: AdvertisementContent.Tracker) {
+        var added = AdTracker(event: tracker.event, url: tracker.url)
+        switch tracker.event {
+        case AdTracker.impression: self.impressions.append(added)
+        case AdTracker.clickTracking: self.clickTracking.append(added)
+        case AdTracker.customClick: self.customClicks.append(added)
+        case AdTracker.error: self.errorURLs.append(tracker.url)
+        case AdTracker.bannerView:
+            added.event = "creativeView"
+            // Without a banner no listener sees or clicks it.
+            if !self.companions.isEmpty { self.companions[0].trackingEvents.append(added) }
+        case AdTracker.bannerClick:
+            if !self.companions.isEmpty { self.companions[0].clickTracking.append(added) }
+        default:
+            added.offsetMilliseconds = tracker.offset.map { Int($0.inMilliseconds) }
+            self.trackingEvents.append(added)
+        }
+    }
+}
+
+extension AdMediaFile {
+    fileprivate init(_ file: AdvertisementContent.MediaFile) {
+        self.init(
+            url: file.url,
+            type: VAST.mediaType(of: file.type, at: file.url),
+            delivery: file.streaming ? .streaming : .progressive
+        )
+        self.bitrate = file.bitrateKilobitsPerSecond.orNil
+        self.width = file.width.orNil
+        self.height = file.height.orNil
+        self.codec = file.codec.orNil
+    }
+}
+
+extension AdCompanion {
+    fileprivate init(_ banner: AdvertisementContent.Banner) {
+        self.init(
+            width: banner.width.orNil,
+            height: banner.height.orNil,
+            staticFiles: [AdStaticFile(url: banner.imageURL, type: banner.type)]
+        )
+        self.altText = banner.alternativeText.orNil
+        self.clickThrough = banner.targetURL.orNil
     }
 }

@@ -61,31 +61,34 @@ public final class Advertisement: Sendable {
     }
 
     /// The broadcaster's key of the advertisement, unique in its break.
-    public let adID: String
+    public var adID: String { self.content.id.description }
     /// The break that it belongs to.
-    public let breakID: String
+    public var breakID: String { self.key.breakID.description }
     /// Its name; may be empty.
-    public let title: String
+    public var title: String { self.content.title }
     /// The advertiser's name; may be empty.
-    public let advertiser: String
+    public var advertiser: String { self.content.advertiser }
     /// Text to show; may be empty.
-    public let advertisementDescription: String
+    public var advertisementDescription: String { self.content.text }
     /// The media file to play: the first audio file, or the first one where there is no audio.
     public let audioFileURL: String
     /// How long it plays, in seconds, rounded up.
-    public let duration: Int
+    public var duration: Int {
+        let (seconds, attoseconds) = self.content.duration.components
+        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
+    }
     /// How long it plays.
-    public let exactDuration: Duration
+    public var exactDuration: Duration { self.content.duration }
     /// From when on the listener may skip it; `nil`: never.
-    public let skipOffset: Duration?
+    public var skipOffset: Duration? { self.content.skipOffset }
     /// The same advertisement in several encodings; at least one.
     public let mediaFiles: [MediaFile]
     /// The picture that is shown while it plays; `nil`: none.
     public let banner: Banner?
     /// What opens when the listener acts on the banner: what the banner leads to, or else ``clickThroughURL``.
-    public let bannerTargetURL: String?
+    public var bannerTargetURL: String? { self.banner.flatMap { $0.targetURL ?? self.clickThroughURL } }
     /// What opens when the listener acts on the advertisement.
-    public let clickThroughURL: String?
+    public var clickThroughURL: String? { self.content.clickThroughURL.orNil }
     /// Where it stands in its break.
     public let podPosition: PodPosition
     /// What to call when something happens, where the app has turned tracking on.
@@ -94,27 +97,19 @@ public final class Advertisement: Sendable {
     let key: AdvertisementKey
     /// The batch's delivery token, which acknowledgements echo.
     let delivery: [UInt8]
+    /// The wire's value, which the library's interface must not show.
+    private let content: AdvertisementContent
 
     init(_ content: AdvertisementContent, breakID: BreakID, delivery: [UInt8], position: PodPosition) {
+        self.content = content
         self.key = AdvertisementKey(breakID: breakID, id: content.id)
         self.delivery = delivery
-        self.adID = content.id.description
-        self.breakID = breakID.description
-        self.title = content.title
-        self.advertiser = content.advertiser
-        self.advertisementDescription = content.text
+        self.podPosition = position
         self.mediaFiles = content.media.map(MediaFile.init)
         // The wire refuses an advertisement without media.
         self.audioFileURL =
             (content.media.first { $0.type.lowercased().hasPrefix("audio/") } ?? content.media.first)?.url ?? ""
-        self.exactDuration = content.duration
-        let (seconds, attoseconds) = content.duration.components
-        self.duration = Int(seconds) + (attoseconds > 0 ? 1 : 0)
-        self.skipOffset = content.skipOffset
-        self.clickThroughURL = content.clickThroughURL.nonEmpty
         self.banner = content.banner.map(Banner.init)
-        self.bannerTargetURL = content.banner.flatMap { $0.targetURL.nonEmpty ?? content.clickThroughURL.nonEmpty }
-        self.podPosition = position
         self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
     }
 }
@@ -140,10 +135,10 @@ extension Advertisement.MediaFile {
     init(_ file: AdvertisementContent.MediaFile) {
         self.url = file.url
         self.type = file.type
-        self.bitrate = file.bitrateKilobitsPerSecond.nonZero
-        self.width = file.width.nonZero
-        self.height = file.height.nonZero
-        self.codec = file.codec.nonEmpty
+        self.bitrate = file.bitrateKilobitsPerSecond.orNil
+        self.width = file.width.orNil
+        self.height = file.height.orNil
+        self.codec = file.codec.orNil
         self.isStreaming = file.streaming
     }
 }
@@ -151,18 +146,10 @@ extension Advertisement.MediaFile {
 extension Advertisement.Banner {
     init(_ banner: AdvertisementContent.Banner) {
         self.imageURL = banner.imageURL
-        self.targetURL = banner.targetURL.nonEmpty
-        self.width = banner.width.nonZero
-        self.height = banner.height.nonZero
-        self.alternativeText = banner.alternativeText.nonEmpty
-        self.type = banner.type.nonEmpty
+        self.targetURL = banner.targetURL.orNil
+        self.width = banner.width.orNil
+        self.height = banner.height.orNil
+        self.alternativeText = banner.alternativeText.orNil
+        self.type = banner.type.orNil
     }
-}
-
-extension String {
-    fileprivate var nonEmpty: String? { self.isEmpty ? nil : self }
-}
-
-extension UInt32 {
-    fileprivate var nonZero: Int? { self == 0 ? nil : Int(self) }
 }

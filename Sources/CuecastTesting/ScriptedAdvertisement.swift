@@ -108,6 +108,12 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
 }
 
 extension ScriptedAdvertisement {
+    /// The wire's value.
+    ///
+    /// The script is a model of its own, because the library's interface has no types of the wire; its properties are copied only here.
+    ///
+    /// - Returns: the advertisement, whose rules are not checked yet.
+    /// - Throws: where its key can be none.
     func content() throws(WireError) -> AdvertisementContent {
         AdvertisementContent(
             id: try AdvertisementID(self.adID),

@@ -115,4 +115,45 @@ struct BreakDocumentTests {
         #expect(content.banner == .init(imageURL: "https://a/b.png", width: 300, height: 250))
         #expect(content.trackers == [.init(event: "impression", url: "https://t.example/i")])
     }
+
+    @Test func `an ad becomes an ad of a VAST document and then the same ad again`() throws {
+        let content = AdvertisementContent(
+            id: try AdvertisementID("a"),
+            title: "A",
+            text: "Everything must go.",
+            advertiser: "Example Stores",
+            duration: .milliseconds(1_500),
+            skipOffset: .milliseconds(500),
+            media: [
+                .init(
+                    url: "https://a/b.m3u8",
+                    type: "application/vnd.apple.mpegurl",
+                    bitrateKilobitsPerSecond: 128,
+                    width: 640,
+                    height: 360,
+                    codec: "mp4a.40.2",
+                    streaming: true
+                )
+            ],
+            clickThroughURL: "https://shop.example/",
+            banner: .init(
+                imageURL: "https://a/b.png",
+                targetURL: "https://shop.example/b",
+                width: 300,
+                height: 250,
+                alternativeText: "Spring",
+                type: "image/png"
+            ),
+            trackers: [
+                .init(event: AdTracker.impression, url: "https://t.example/i"),
+                .init(event: "progress", url: "https://t.example/p", offset: .seconds(1)),
+                .init(event: AdTracker.clickTracking, url: "https://t.example/c"),
+                .init(event: AdTracker.customClick, url: "https://t.example/o"),
+                .init(event: AdTracker.error, url: "https://t.example/e"),
+                .init(event: AdTracker.bannerView, url: "https://t.example/v"),
+                .init(event: AdTracker.bannerClick, url: "https://t.example/b"),
+            ]
+        )
+        #expect(AdvertisementContent(AdContent(content)) == content)
+    }
 }

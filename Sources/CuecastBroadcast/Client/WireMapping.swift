@@ -67,13 +67,6 @@ func wireDuration(_ duration: Duration, field: String) throws(BroadcastError) ->
     }
 }
 
-private func wireNumber(_ number: Int?, field: String) throws(BroadcastError) -> UInt32 {
-    guard let value = UInt32(exactly: number ?? 0) else {
-        throw .invalid(field: field, reason: "it is not a number from 0 to \(UInt32.max)")
-    }
-    return value
-}
-
 extension Timestamp {
     init(_ date: Date, field: String) throws(BroadcastError) {
         let microseconds = (date.timeIntervalSince1970 * 1e6).rounded()
@@ -138,107 +131,6 @@ extension AdBreak.EndMode {
     }
 }
 
-extension AdvertisementDescription {
-    var wire: AdvertisementContent {
-        get throws(BroadcastError) {
-            var content = AdvertisementContent(
-                id: AdvertisementID(unchecked: self.id),
-                title: self.title,
-                text: self.text ?? "",
-                advertiser: self.advertiser ?? "",
-                duration: self.duration,
-                skipOffset: self.skipOffset,
-                media: [],
-                clickThroughURL: self.clickThroughURL ?? "",
-                banner: try self.banner?.wire,
-                trackers: self.trackers.map { .init(event: $0.event, url: $0.url, offset: $0.offset) }
-            )
-            for file in self.media { content.media.append(try file.wire) }
-            do throws(WireError) {
-                try content.cutTimes()
-            } catch {
-                throw BroadcastError(error)
-            }
-            return content
-        }
-    }
-
-    /// An ad as the wire has it.
-    init(_ content: AdvertisementContent) {
-        self.init(
-            id: content.id.description,
-            title: content.title,
-            duration: content.duration,
-            media: content.media.map { MediaFile($0) }
-        )
-        self.text = content.text.orNil
-        self.advertiser = content.advertiser.orNil
-        self.skipOffset = content.skipOffset
-        self.clickThroughURL = content.clickThroughURL.orNil
-        self.banner = content.banner.map { Banner($0) }
-        self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
-    }
-}
-
-extension AdvertisementDescription.MediaFile {
-    fileprivate var wire: AdvertisementContent.MediaFile {
-        get throws(BroadcastError) {
-            AdvertisementContent.MediaFile(
-                url: self.url,
-                type: self.type,
-                bitrateKilobitsPerSecond: try wireNumber(self.bitrate, field: "media bitrate"),
-                width: try wireNumber(self.width, field: "media width"),
-                height: try wireNumber(self.height, field: "media height"),
-                codec: self.codec ?? "",
-                streaming: self.isStreaming
-            )
-        }
-    }
-
-    init(_ file: AdvertisementContent.MediaFile) {
-        self.init(url: file.url, type: file.type)
-        self.bitrate = file.bitrateKilobitsPerSecond.orNil
-        self.width = file.width.orNil
-        self.height = file.height.orNil
-        self.codec = file.codec.orNil
-        self.isStreaming = file.streaming
-    }
-}
-
-extension AdvertisementDescription.Banner {
-    fileprivate var wire: AdvertisementContent.Banner {
-        get throws(BroadcastError) {
-            AdvertisementContent.Banner(
-                imageURL: self.imageURL,
-                targetURL: self.targetURL ?? "",
-                width: try wireNumber(self.width, field: "banner width"),
-                height: try wireNumber(self.height, field: "banner height"),
-                alternativeText: self.alternativeText ?? "",
-                type: self.type ?? ""
-            )
-        }
-    }
-
-    init(_ banner: AdvertisementContent.Banner) {
-        self.init(imageURL: banner.imageURL)
-        self.targetURL = banner.targetURL.orNil
-        self.width = banner.width.orNil
-        self.height = banner.height.orNil
-        self.alternativeText = banner.alternativeText.orNil
-        self.type = banner.type.orNil
-    }
-}
-
-// The wire says nothing by an empty text and by 0.
-
-extension String {
-    fileprivate var orNil: String? { self.isEmpty ? nil : self }
-}
-
-extension UInt32 {
-    fileprivate var orNil: Int? { self == 0 ? nil : Int(self) }
-}
-
 extension BreakStatus {
     init(_ info: BreakInfo, at now: Timestamp) {
         self.init(
@@ -256,7 +148,7 @@ extension BreakStatus {
             announcement: info.announce.map { Date($0) },
             holdUntil: info.holdUntil.map { Date($0) },
             published: Date(info.published),
-            broadcaster: info.broadcaster.isEmpty ? nil : info.broadcaster,
+            broadcaster: info.broadcaster.orNil,
             revision: info.revision,
             gatewayTime: Date(now)
         )

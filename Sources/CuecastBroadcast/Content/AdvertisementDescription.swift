@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+
 /// One ad of a break, as the broadcaster describes it and players receive it.
 ///
 /// URLs are absolute `http` or `https` addresses of at most 4,096 bytes; texts have at most 2,048 bytes. Players get them
@@ -107,4 +109,108 @@ public struct AdvertisementDescription: Hashable, Sendable {
         self.media = media
         self.trackers = []
     }
+}
+
+// MARK: - The wire's value
+
+// The description is a model of its own: the library's interface has no types of the wire, and a broadcaster may set numbers that the
+// wire cannot hold. This is the only place that copies its properties.
+
+extension AdvertisementDescription {
+    /// The ad as the wire has it, with its times cut to whole milliseconds.
+    var wire: AdvertisementContent {
+        get throws(BroadcastError) {
+            var content = AdvertisementContent(
+                id: AdvertisementID(unchecked: self.id),
+                title: self.title,
+                text: self.text ?? "",
+                advertiser: self.advertiser ?? "",
+                duration: self.duration,
+                skipOffset: self.skipOffset,
+                media: [],
+                clickThroughURL: self.clickThroughURL ?? "",
+                banner: try self.banner?.wire,
+                trackers: self.trackers.map { .init(event: $0.event, url: $0.url, offset: $0.offset) }
+            )
+            for file in self.media { content.media.append(try file.wire) }
+            do throws(WireError) {
+                try content.cutTimes()
+            } catch {
+                throw BroadcastError(error)
+            }
+            return content
+        }
+    }
+
+    /// An ad that the wire has.
+    init(_ content: AdvertisementContent) {
+        self.init(
+            id: content.id.description,
+            title: content.title,
+            duration: content.duration,
+            media: content.media.map { MediaFile($0) }
+        )
+        self.text = content.text.orNil
+        self.advertiser = content.advertiser.orNil
+        self.skipOffset = content.skipOffset
+        self.clickThroughURL = content.clickThroughURL.orNil
+        self.banner = content.banner.map { Banner($0) }
+        self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
+    }
+}
+
+extension AdvertisementDescription.MediaFile {
+    fileprivate var wire: AdvertisementContent.MediaFile {
+        get throws(BroadcastError) {
+            AdvertisementContent.MediaFile(
+                url: self.url,
+                type: self.type,
+                bitrateKilobitsPerSecond: try wireNumber(self.bitrate, field: "media bitrate"),
+                width: try wireNumber(self.width, field: "media width"),
+                height: try wireNumber(self.height, field: "media height"),
+                codec: self.codec ?? "",
+                streaming: self.isStreaming
+            )
+        }
+    }
+
+    init(_ file: AdvertisementContent.MediaFile) {
+        self.init(url: file.url, type: file.type)
+        self.bitrate = file.bitrateKilobitsPerSecond.orNil
+        self.width = file.width.orNil
+        self.height = file.height.orNil
+        self.codec = file.codec.orNil
+        self.isStreaming = file.streaming
+    }
+}
+
+extension AdvertisementDescription.Banner {
+    fileprivate var wire: AdvertisementContent.Banner {
+        get throws(BroadcastError) {
+            AdvertisementContent.Banner(
+                imageURL: self.imageURL,
+                targetURL: self.targetURL ?? "",
+                width: try wireNumber(self.width, field: "banner width"),
+                height: try wireNumber(self.height, field: "banner height"),
+                alternativeText: self.alternativeText ?? "",
+                type: self.type ?? ""
+            )
+        }
+    }
+
+    init(_ banner: AdvertisementContent.Banner) {
+        self.init(imageURL: banner.imageURL)
+        self.targetURL = banner.targetURL.orNil
+        self.width = banner.width.orNil
+        self.height = banner.height.orNil
+        self.alternativeText = banner.alternativeText.orNil
+        self.type = banner.type.orNil
+    }
+}
+
+private func wireNumber(_ number: Int?, field: String) throws(BroadcastError) -> UInt32 {
+    guard let value = UInt32(exactly: number ?? 0) else {
+        throw .invalid(field: field, reason: "it is not a number from 0 to \(UInt32.max)")
+    }
+    return value
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import BreakDocuments
 import CuecastWire
 import GatewayCore
 
@@ -138,7 +139,7 @@ extension AssetListDocument.Slot {
         self.duration = advertisement.duration.seconds
         self.identifiers = [AssetListDocument.Identifier(value: advertisement.id.description)]
         self.skipOffset = advertisement.skipOffset?.seconds
-        self.clickThrough = advertisement.clickThroughURL.isEmpty ? nil : advertisement.clickThroughURL
+        self.clickThrough = advertisement.clickThroughURL.orNil
         self.tracking = tracking
     }
 }
@@ -197,65 +198,5 @@ extension PlayerBreak {
             ads.append(ad)
         }
         return VAST.document(ads)
-    }
-}
-
-extension AdContent {
-    /// What a broadcaster published, as a document has it.
-    init(_ content: AdvertisementContent) {
-        func some(_ text: String) -> String? { text.isEmpty ? nil : text }
-        func some(_ number: UInt32) -> Int? { number == 0 ? nil : Int(number) }
-        let isAudio = content.media.allSatisfy {
-            VAST.mediaType(of: $0.type, at: $0.url).lowercased().hasPrefix("audio/")
-        }
-        self.init(
-            id: content.id.description,
-            title: content.title,
-            durationMilliseconds: Int(content.duration.inMilliseconds),
-            mediaFiles: content.media.map { file in
-                var media = AdMediaFile(
-                    url: file.url,
-                    type: VAST.mediaType(of: file.type, at: file.url),
-                    delivery: file.streaming ? .streaming : .progressive
-                )
-                media.bitrate = some(file.bitrateKilobitsPerSecond)
-                media.width = some(file.width)
-                media.height = some(file.height)
-                media.codec = some(file.codec)
-                return media
-            },
-            kind: isAudio ? .audio : .video
-        )
-        self.description = some(content.text)
-        self.advertiser = some(content.advertiser)
-        self.skipOffsetMilliseconds = content.skipOffset.map { Int($0.inMilliseconds) }
-        self.clickThrough = some(content.clickThroughURL)
-        if let banner = content.banner {
-            let image = AdStaticFile(url: banner.imageURL, type: banner.type)
-            var companion = AdCompanion(width: some(banner.width), height: some(banner.height), staticFiles: [image])
-            companion.altText = some(banner.alternativeText)
-            companion.clickThrough = some(banner.targetURL)
-            self.companions = [companion]
-        }
-        for tracker in content.trackers { self.add(tracker) }
-    }
-
-    private mutating func add(_ tracker: AdvertisementContent.Tracker) {
-        var added = AdTracker(event: tracker.event, url: tracker.url)
-        switch tracker.event {
-        case AdTracker.impression: self.impressions.append(added)
-        case AdTracker.clickTracking: self.clickTracking.append(added)
-        case AdTracker.customClick: self.customClicks.append(added)
-        case AdTracker.error: self.errorURLs.append(tracker.url)
-        case AdTracker.bannerView:
-            added.event = "creativeView"
-            // Without a banner nobody sees or clicks it.
-            if !self.companions.isEmpty { self.companions[0].trackingEvents.append(added) }
-        case AdTracker.bannerClick:
-            if !self.companions.isEmpty { self.companions[0].clickTracking.append(added) }
-        default:
-            added.offsetMilliseconds = tracker.offset.map { Int($0.inMilliseconds) }
-            self.trackingEvents.append(added)
-        }
     }
 }
