@@ -19,6 +19,9 @@ enum Places {
     /// Whether the samples are there.
     static let hasSamples = FileManager.default.fileExists(atPath: Self.samples.appending(path: "vast").path)
 
+    /// Whether the sample sections of SCTE 35 are there.
+    static let hasSections = FileManager.default.fileExists(atPath: Self.samples.appending(path: "scte35").path)
+
     /// The XML files in a folder of the samples, by name.
     static func documents(in folder: String) throws -> [(name: String, bytes: [UInt8])] {
         try FileManager.default.contentsOfDirectory(atPath: self.samples.appending(path: folder).path)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The checksum of MPEG sections (ISO/IEC 13818-1 annex A): the polynomial 0x04C11DB7, all ones at the start, no reflection.
+enum SpliceChecksum {
+    private static let table: [UInt32] = (0..<256)
+        .map { index in
+            (0..<8)
+                .reduce(UInt32(index) << 24) { value, _ in
+                    value & 0x8000_0000 == 0 ? value << 1 : value << 1 ^ 0x04C1_1DB7
+                }
+        }
+
+    /// The checksum of bytes; 0 for a whole section with its right checksum.
+    static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        let table = self.table
+        return bytes.reduce(0xFFFF_FFFF) { value, byte in
+            value << 8 ^ table[Int(value >> 24 ^ UInt32(byte))]
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The reason why a splice information section is refused, with its place.
+///
+/// The description names the byte and the field: "Byte 13, splice_command_type: …".
+public struct SpliceSectionError: Error, Hashable, Sendable {
+    /// The kind of a refusal.
+    ///
+    /// New cases may appear in a minor release.
+    @nonexhaustive
+    public enum Reason: Hashable, Sendable {
+        /// The bytes are no splice information section of a known version.
+        case notASection
+        /// The section, or a structure in it, ends inside a field.
+        case truncated
+        /// A length does not fit what it counts.
+        case wrongLength
+        /// `CRC_32` is not the checksum of the bytes.
+        case wrongChecksum(stated: UInt32, computed: UInt32)
+        /// The section is encrypted.
+        case encrypted
+        /// The section has a command that is not read.
+        case unsupportedCommand(UInt8)
+        /// A field has a value that the specification forbids, or that its bits cannot hold.
+        case invalidValue
+        /// The input is larger than a limit of ``SpliceSectionLimits``.
+        case tooLarge
+        /// The text is no base64, no hexadecimal digits, and no XML form of a section.
+        case unreadableText
+    }
+
+    /// The kind of the refusal.
+    public let reason: Reason
+    /// The name of the field, as the specification or the XML schema has it.
+    public let field: String
+    /// The byte where the field begins, counted from 0 at `table_id`; `nil` for text.
+    public let byte: Int?
+    /// The line of an XML text, counted from 1; `nil` for other input.
+    public let line: Int?
+    /// What is wrong, without the place.
+    public let detail: String
+
+    init(_ reason: Reason, _ field: String, byte: Int? = nil, line: Int? = nil, _ detail: String) {
+        self.reason = reason
+        self.field = field
+        self.byte = byte
+        self.line = line
+        self.detail = detail
+    }
+}
+
+extension SpliceSectionError: LocalizedError, CustomStringConvertible {
+    /// A sentence for people.
+    public var description: String {
+        let place = self.byte.map { "Byte \($0), " } ?? self.line.map { "Line \($0), " } ?? ""
+        return "\(place)\(self.field): \(self.detail)."
+    }
+
+    /// The same.
+    public var errorDescription: String? { self.description }
+}
