@@ -38,7 +38,7 @@ final class GatewayRoutes: Sendable {
         var settings = EventFeed.Settings()
         settings.interval = configuration.eventInterval
         settings.period = configuration.eventPeriod
-        self.events = EventFeed(parts, settings: settings) { parts.limits() + limits() }
+        self.events = EventFeed(parts, settings: settings) { parts.administration.limits() + limits() }
         self.table = OperationTable(parts, events: self.events, limits: limits)
         self.origins = RequestOrigins(rights, self.table)
         self.heads = RequestHeadRules(configuration, rights, self.origins)
@@ -200,7 +200,7 @@ final class GatewayRoutes: Sendable {
         do {
             return try await body()
         } catch let problem as Problem where operation.changes && !problem.isDecided {
-            self.parts.note(operation.auditRecord(context, by: principal, problem, at: self.parts.now()))
+            self.parts.administration.note(operation.auditRecord(context, by: principal, problem, at: self.parts.now()))
             throw problem
         }
     }
@@ -231,7 +231,7 @@ final class GatewayRoutes: Sendable {
         let answer = try await operation.handle(call)
         // Changes of breaks are kept where they are decided.
         if operation.access == .admin, !operation.isSafe {
-            self.parts.note(operation.auditRecord(context, by: principal, nil, at: self.parts.now()))
+            self.parts.administration.note(operation.auditRecord(context, by: principal, nil, at: self.parts.now()))
         }
         guard case .stream(let kind, _) = answer.body, request.method != .head else {
             return answer.response(on: context.channel, slot: nil)
