@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Gateway
+import GatewayCore
+
 /// Where the HTTP server listens, and its bounds.
 package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// The address to bind to; loopback by default.
@@ -93,5 +96,31 @@ package enum GatewayHTTPError: Error, Hashable, Sendable, CustomStringConvertibl
         case .addressInUse(let address): "The HTTP address \(address) is in use."
         case .cannotBind(let address, let reason): "The HTTP address \(address) cannot be used: \(reason)"
         }
+    }
+}
+
+extension GatewayHTTPConfiguration {
+    /// The limits of the server with what is used of them, by name.
+    ///
+    /// - Parameters:
+    ///   - streams: counts answers that go on.
+    ///   - metrics: counts connections.
+    /// - Returns: in the order of their names.
+    func limits(_ streams: HTTPStreams, _ metrics: MetricRegistry) -> [LimitState] {
+        [
+            LimitState(.httpAnswerBytesMax, self.answerBytesMax, .bytes),
+            LimitState(.httpBodyBytesMax, self.bodyBytesMax, .bytes),
+            LimitState(
+                .httpConnectionsMax,
+                self.connectionsMax + self.listenersMax,
+                use: metrics.value(.connections, .http)
+            ),
+            LimitState(.httpEventReadersMax, self.eventReadersMax, use: streams.count(.viewers)),
+            LimitState(.httpEventTicketsMax, EventTickets.ticketsMax),
+            LimitState(.httpReadersWaitingMax, self.readersWaitingMax),
+            LimitState(.httpStreamsMax, self.streamsMax, use: streams.count(.operators)),
+            LimitState(.reportRowsMax, ReportQuery.reportRowsMax),
+            LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
+        ]
     }
 }

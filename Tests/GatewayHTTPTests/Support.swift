@@ -115,34 +115,38 @@ struct Parts: Sendable {
         let parts = self
         var access = self.access
         if access == nil { access = HTTPAccessHolder(try await TokenWorkshop().access(.all)) }
+        var health = HTTPParts.Health(missing: { parts.missing })
+        health.failure = { parts.failure }
+        health.alarms = { parts.alarms }
+        var breaks = HTTPParts.Breaks(board: { parts.running?.board ?? parts.runningBoard?() ?? parts.board })
+        if let broadcast { breaks.broadcast = broadcast }
+        var administration = HTTPParts.Administration(reload: self.reload)
+        if let audit {
+            administration.audit = { try await audit.records($0) }
+            administration.note = { audit.add($0) }
+        }
+        if let running {
+            breaks.overview = running.gateway.overview
+            breaks.changes = running.gateway.breakChanges
+            health.alarms = { running.gateway.readiness.alarms }
+            health.draining = { running.gateway.readiness.isDraining }
+            administration.limits = { running.gateway.limits(.forTests) }
+        }
         var http = HTTPParts(
-            ledger: self.running?.ledger ?? self.books,
-            log: self.log ?? LogHeads(heads: self.heads),
+            stores: HTTPParts.Stores(
+                ledger: self.running?.ledger ?? self.books,
+                log: self.log ?? LogHeads(heads: self.heads)
+            ),
             metrics: self.running?.metrics ?? self.metrics,
-            missing: { parts.missing },
-            board: { parts.running?.board ?? parts.runningBoard?() ?? parts.board },
-            now: self.clock,
+            health: health,
+            breaks: breaks,
+            administration: administration,
             access: try #require(access),
-            reload: self.reload,
+            now: self.clock,
             logger: self.logger
         )
-        http.listeners = self.listeners
-        if let running {
-            http.listeners = running.gateway.listeners
-            http.overview = running.gateway.overview
-            http.breakChanges = running.gateway.breakChanges
-            http.alarms = { running.gateway.readiness.alarms }
-            http.limits = { running.gateway.limits(.forTests) }
-            http.draining = { running.gateway.readiness.isDraining }
-        }
-        http.failure = { parts.failure }
+        http.listeners = self.running.map(\.gateway.listeners) ?? self.listeners
         http.traces = self.traces
-        if self.running == nil { http.alarms = { parts.alarms } }
-        if let broadcast { http.broadcast = broadcast }
-        if let audit {
-            http.audit = { try await audit.records($0) }
-            http.note = { audit.add($0) }
-        }
         return GatewayHTTPService(
             configuration: self.configuration,
             parts: http,

@@ -184,7 +184,7 @@ extension GatewayProcess {
             reload: { try await reloader.reload("HTTP") },
             logger: logger
         )
-        parts.version = CuecastVersion.text
+        parts.administration.version = CuecastVersion.text
         return GatewayHTTPService(
             configuration: server,
             parts: parts,

@@ -79,7 +79,7 @@ final class EventFeed: Sendable {
 
     /// `nil`: nothing tells what happens to breaks.
     init?(_ parts: HTTPParts, settings: Settings, limits: @escaping @Sendable () -> [LimitState]) {
-        guard let overview = parts.overview, let changes = parts.breakChanges else { return nil }
+        guard let overview = parts.breaks.overview, let changes = parts.breaks.changes else { return nil }
         self.settings = settings
         self.limits = limits
         self.parts = parts
@@ -88,7 +88,7 @@ final class EventFeed: Sendable {
         self.counts = EventCounts(
             overview,
             changes,
-            ledger: parts.ledger,
+            ledger: parts.stores.ledger,
             metrics: parts.metrics,
             booksReadMax: settings.booksReadMax,
             now: parts.now

@@ -107,9 +107,9 @@ struct GatewaySampler {
                 max: metrics.value(.descriptorsMax)
             ),
             limits: self.limitsHit,
-            alarms: self.parts.alarms(),
-            draining: self.parts.draining(),
-            version: self.parts.version
+            alarms: self.parts.health.alarms(),
+            draining: self.parts.health.draining(),
+            version: self.parts.administration.version
         )
     }
 

@@ -60,7 +60,7 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
                 limit: limit + 1
             )
             let document = try await call.onReaders {
-                AuditDocument(try await parts.audit(query), limit: limit, at: call.received)
+                AuditDocument(try await parts.administration.audit(query), limit: limit, at: call.received)
             }
             return .json(document)
         }

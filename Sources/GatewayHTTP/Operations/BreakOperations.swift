@@ -28,7 +28,7 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
                 .breaksAfter, .limit(max: BreakListQuery.breaksMax),
             ],
             answers: [.breakList]
-        ) { call in try await parts.breaks(of: try call.query.stream(), for: call) },
+        ) { call in try await parts.breakPage(of: try call.query.stream(), for: call) },
         Operation(
             .get,
             "/v1/streams/{stream}/breaks",
@@ -48,7 +48,7 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
                 .breaksAfter, .limit(max: BreakListQuery.breaksMax),
             ],
             answers: [.breakList]
-        ) { call in try await parts.breaks(of: try call.stream(), isOpen: try call.query.flag("open"), for: call) },
+        ) { call in try await parts.breakPage(of: try call.stream(), isOpen: try call.query.flag("open"), for: call) },
         Operation(
             .get,
             "/v1/streams/{stream}/breaks/{break}",
@@ -60,7 +60,7 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
             answers: [.oneBreak(.ok, "As it stands.")]
         ) { call in
             let key = try call.breakKey()
-            guard let found = parts.board()[key] else {
+            guard let found = parts.breaks.board()[key] else {
                 throw Problem.notFound("There is no break \(key.id) of the stream \(key.stream).")
             }
             return .break(found.info(at: call.received))
@@ -272,7 +272,7 @@ extension HTTPParts {
             }
         }
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
-        let reply = await self.broadcast(request, principal, origin)
+        let reply = await self.breaks.broadcast(request, principal, origin)
         switch reply.body {
         case .break(let info):
             if case .publish = request.asked.kind, reply.changed { return .created(info, leftOut: leftOut) }
@@ -285,7 +285,7 @@ extension HTTPParts {
 
 extension HTTPParts {
     /// One page of breaks.
-    fileprivate func breaks(
+    fileprivate func breakPage(
         of stream: StreamID?,
         isOpen: Bool = false,
         for call: OperationCall
@@ -299,7 +299,7 @@ extension HTTPParts {
             query.after = mark
         }
         return try await call.onReaders { [query] in
-            .json(BreakListDocument(self.board(), query, at: call.received))
+            .json(BreakListDocument(self.breaks.board(), query, at: call.received))
         }
     }
 }

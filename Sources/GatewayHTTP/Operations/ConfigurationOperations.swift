@@ -34,7 +34,7 @@ func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable (
                     )
                 )
             ]
-        ) { _ in .json(ConfigurationDocument(parts.configuration())) },
+        ) { _ in .json(ConfigurationDocument(parts.administration.configuration())) },
         Operation(
             .get,
             "/v1/limits",
@@ -56,6 +56,6 @@ func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable (
                     )
                 )
             ]
-        ) { _ in .json(LimitsDocument(parts.limits() + limits(), parts.metrics)) },
+        ) { _ in .json(LimitsDocument(parts.administration.limits() + limits(), parts.metrics)) },
     ]
 }

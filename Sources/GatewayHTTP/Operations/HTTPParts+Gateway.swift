@@ -28,23 +28,12 @@ extension HTTPParts {
         reload: @escaping @Sendable () async throws -> ReloadDocument,
         logger: Logger
     ) {
-        self.init(
-            ledger: ledger,
-            log: log,
-            metrics: gateway.metrics,
-            missing: { gateway.readiness.missing.map(\.rawValue) },
-            board: { gateway.board.board },
-            now: now,
-            access: access,
-            reload: reload,
-            logger: logger
-        )
-        self.failure = { gateway.readiness.failure }
-        self.alarms = { gateway.readiness.alarms }
-        self.draining = { gateway.readiness.isDraining }
-        self.audit = { try await gateway.audit.records($0) }
-        self.note = { gateway.audit.note($0) }
-        self.broadcast = { request, principal, origin in
+        var health = Health(missing: { gateway.readiness.missing.map(\.rawValue) })
+        health.failure = { gateway.readiness.failure }
+        health.alarms = { gateway.readiness.alarms }
+        health.draining = { gateway.readiness.isDraining }
+        var breaks = Breaks(board: { gateway.board.board })
+        breaks.broadcast = { request, principal, origin in
             await gateway.breakDesk.ask(
                 request,
                 by: principal,
@@ -52,11 +41,24 @@ extension HTTPParts {
                 trace: origin.trace
             )
         }
+        breaks.overview = gateway.overview
+        breaks.changes = gateway.breakChanges
+        var administration = Administration(reload: reload)
+        administration.configuration = configuration
+        administration.limits = { gateway.limits(configuration().configuration) }
+        administration.audit = { try await gateway.audit.records($0) }
+        administration.note = { gateway.audit.note($0) }
+        self.init(
+            stores: Stores(ledger: ledger, log: log),
+            metrics: gateway.metrics,
+            health: health,
+            breaks: breaks,
+            administration: administration,
+            access: access,
+            now: now,
+            logger: logger
+        )
         self.traces = gateway.traces
         self.listeners = gateway.listeners
-        self.configuration = configuration
-        self.limits = { gateway.limits(configuration().configuration) }
-        self.overview = gateway.overview
-        self.breakChanges = gateway.breakChanges
     }
 }

@@ -18,84 +18,122 @@ package struct HTTPRequestOrigin: Hashable, Sendable {
 
 /// Everything that operations ask of the rest of a gateway.
 package struct HTTPParts: Sendable {
-    /// Answers the reports.
-    package var ledger: any Ledger
-    /// Tells how far the ledger is behind.
-    package var log: any EventLog
+    /// Answers reports, and reads outcomes.
+    package var stores: Stores
     /// What `/metrics` shows.
     package let metrics: MetricRegistry
-    /// The parts of the gateway that do not work at present; empty when it is ready.
-    package var missing: @Sendable () -> [String]
-    /// What failed so that the process is about to end; `nil`: nothing.
-    package var failure: @Sendable () -> String? = { nil }
-    /// What an operator should look at although it is ready.
-    package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
-    /// The newest board.
-    package var board: @Sendable () -> Board
-    /// The gateway's clock.
-    package var now: @Sendable () -> Timestamp
+    package var health: Health
+    package var breaks: Breaks
+    package var administration: Administration
     /// Who may ask for what.
     package var access: HTTPAccessHolder
-    /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
-    package var reload: @Sendable () async throws -> ReloadDocument
-    /// Asks what a broadcaster asks, as by its socket: the request, who asks, and where it came from.
-    package var broadcast:
-        @Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply =
-            { request, _, _ in
-                let refusal = Refusal(.unsupported, "This gateway takes no breaks over HTTP.")
-                return BroadcastReply(
-                    requestID: request.asked.id,
-                    gatewayTime: Timestamp(microseconds: 0),
-                    body: .refused(refusal)
-                )
-            }
-    /// Who asked for what to be changed.
-    package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
-        throw AuditError("the audit is not kept")
-    }
-    /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
-    package var note: @Sendable (AuditRecord) -> Void = { _ in }
-    /// What the gateway runs with at present.
-    package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
-    /// The limits that are in force, but for those of HTTP's server.
-    package var limits: @Sendable () -> [LimitState] = { [] }
-    /// The streams with what is known of them now; `nil`: nobody tells.
-    package var overview: StreamOverview?
-    /// What happens to breaks; `nil`: nobody tells.
-    package var breakChanges: BreakChanges?
-    /// Whether the gateway is about to stop, and takes no more requests.
-    package var draining: @Sendable () -> Bool = { false }
-    /// Of the program.
-    package var version = ""
     /// Where listeners' requests go; `nil`: nobody listens over HTTP.
     package var listeners: ListenerEntrance?
     /// Which requests are traced; `nil`: none.
     package var traces: RequestTraces?
+    /// The gateway's clock.
+    package var now: @Sendable () -> Timestamp
     /// For people.
     package let logger: Logger
     /// For lines that peers cause.
     let peers: PeerLog
 
     package init(
-        ledger: any Ledger,
-        log: any EventLog,
+        stores: Stores,
         metrics: MetricRegistry,
-        missing: @escaping @Sendable () -> [String],
-        board: @escaping @Sendable () -> Board,
-        now: @escaping @Sendable () -> Timestamp,
+        health: Health,
+        breaks: Breaks,
+        administration: Administration,
         access: HTTPAccessHolder,
-        reload: @escaping @Sendable () async throws -> ReloadDocument,
+        now: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
-        self.ledger = ledger
-        self.log = log
+        self.stores = stores
         self.metrics = metrics
-        self.missing = missing
-        self.board = board
-        self.now = now
+        self.health = health
+        self.breaks = breaks
+        self.administration = administration
         self.access = access
-        self.reload = reload
+        self.now = now
         self.logger = logger
         self.peers = PeerLog(metrics: metrics, logger: logger)
+    }
+}
+
+extension HTTPParts {
+    /// The books.
+    package struct Stores: Sendable {
+        /// Answers the reports.
+        package var ledger: any Ledger
+        /// Tells how far the ledger is behind, and has single outcomes.
+        package var log: any EventLog
+
+        package init(ledger: any Ledger, log: any EventLog) {
+            self.ledger = ledger
+            self.log = log
+        }
+    }
+
+    /// How the gateway is.
+    package struct Health: Sendable {
+        /// The parts of the gateway that do not work at present; empty when it is ready.
+        package var missing: @Sendable () -> [String]
+        /// What failed so that the process is about to end; `nil`: nothing.
+        package var failure: @Sendable () -> String? = { nil }
+        /// What an operator should look at although it is ready.
+        package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
+        /// Whether the gateway is about to stop, and takes no more requests.
+        package var draining: @Sendable () -> Bool = { false }
+
+        package init(missing: @escaping @Sendable () -> [String]) {
+            self.missing = missing
+        }
+    }
+
+    /// Breaks, and the streams that have them.
+    package struct Breaks: Sendable {
+        /// The newest board.
+        package var board: @Sendable () -> Board
+        /// Asks what a broadcaster asks, as by its socket: the request, who asks, and where it came from.
+        package var broadcast:
+            @Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply =
+                { request, _, _ in
+                    let refusal = Refusal(.unsupported, "This gateway takes no breaks over HTTP.")
+                    return BroadcastReply(
+                        requestID: request.asked.id,
+                        gatewayTime: Timestamp(microseconds: 0),
+                        body: .refused(refusal)
+                    )
+                }
+        /// The streams with what is known of them now; `nil`: nobody tells.
+        package var overview: StreamOverview?
+        /// What happens to breaks; `nil`: nobody tells.
+        package var changes: BreakChanges?
+
+        package init(board: @escaping @Sendable () -> Board) {
+            self.board = board
+        }
+    }
+
+    /// What operators see and do.
+    package struct Administration: Sendable {
+        /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
+        package var reload: @Sendable () async throws -> ReloadDocument
+        /// What the gateway runs with at present.
+        package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
+        /// The limits that are in force, but for those of HTTP's server.
+        package var limits: @Sendable () -> [LimitState] = { [] }
+        /// Who asked for what to be changed.
+        package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
+            throw AuditError("the audit is not kept")
+        }
+        /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
+        package var note: @Sendable (AuditRecord) -> Void = { _ in }
+        /// Of the program.
+        package var version = ""
+
+        package init(reload: @escaping @Sendable () async throws -> ReloadDocument) {
+            self.reload = reload
+        }
     }
 }

@@ -29,7 +29,7 @@ package struct OperationCall: Sendable {
     /// The values in its path, decoded.
     let path: [String: String]
 
-    fileprivate let routes: GatewayRoutes
+    fileprivate let tools: RequestTools
     fileprivate let channel: any Channel
 
     init(
@@ -39,7 +39,7 @@ package struct OperationCall: Sendable {
         principal: HTTPPrincipal?,
         query: OperationQuery,
         at received: Timestamp,
-        of routes: GatewayRoutes
+        _ tools: RequestTools
     ) throws(Problem) {
         self.operation = operation
         self.request = request
@@ -49,7 +49,7 @@ package struct OperationCall: Sendable {
         self.peer = context.peer
         self.received = received
         self.trace = context.trace?.begun
-        self.routes = routes
+        self.tools = tools
         self.channel = context.channel
         var path: [String: String] = [:]
         for (name, value) in context.parameters {
@@ -65,7 +65,7 @@ package struct OperationCall: Sendable {
     var remoteAddress: SocketAddress? { self.channel.remoteAddress }
 
     /// Whether it came by TLS.
-    var isEncrypted: Bool { self.routes.isEncrypted }
+    var isEncrypted: Bool { self.tools.isEncrypted }
 
     /// The stream in the path.
     func stream() throws(Problem) -> StreamID {
@@ -87,7 +87,7 @@ package struct OperationCall: Sendable {
 
     /// For an operation whose access is `ticket`: asks for what `read` needs, where there is no ticket.
     func requireRead() async throws {
-        try await self.routes.requireRead(self.request)
+        try await self.tools.rights.requireRead(self.request)
     }
 
     /// Uses up a ticket for events.
@@ -95,22 +95,22 @@ package struct OperationCall: Sendable {
     /// - Returns: the header by which it was asked for; `nil`: it needed none.
     /// - Throws: a problem where it is not good.
     func take(_ ticket: String, of tickets: EventTickets) throws(Problem) -> String? {
-        guard let right = tickets.take(ticket, at: self.received) else { throw self.routes.refused(.ticket) }
-        self.routes.granted()
+        guard let right = tickets.take(ticket, at: self.received) else { throw self.tools.rights.refused(.ticket) }
+        self.tools.rights.granted()
         return right.authorization
     }
 
     /// Whether somebody may still read by the header of an earlier request: a token ends, its key is revoked, and what was open may be
     /// closed.
     func mayStillRead(by authorization: String?) async -> Bool {
-        await self.routes.mayStillRead(by: authorization)
+        await self.tools.rights.mayStillRead(by: authorization)
     }
 
     /// Does what takes some work when it is its turn, on the threads of those who read: health is answered meanwhile.
     ///
     /// - Throws: what `body` throws, and a problem where too many wait.
     func onReaders<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await self.routes.onReaders(body)
+        try await self.tools.readers.run(body)
     }
 
     /// Does what takes some work for a piece of an answer that goes on: in turn with the others, and never turned away; how many such
@@ -120,7 +120,7 @@ package struct OperationCall: Sendable {
     func onReadersForPiece<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await self.routes.onReadersForPiece(body)
+        try await self.tools.readers.runPiece(body)
     }
 
     /// Whether it says that a body comes.
@@ -166,7 +166,7 @@ package struct OperationCall: Sendable {
             self.channel.writeAndFlush(head, promise: nil)
         }
         var bytes: [UInt8] = []
-        let share = self.routes.bodies.share()
+        let share = self.tools.bodies.share()
         var parts = self.request.body.makeAsyncIterator()
         while true {
             let part: ByteBuffer?

@@ -61,7 +61,7 @@ func outcomeOperations(_ parts: HTTPParts) -> [Operation] {
             }
             let filter = OutcomeFilter(stream: try call.query.stream(), breakID: try call.query.breakID())
             let limit = try call.query.limit(max: OutcomeReader.rowsMax, usual: OutcomeReader.rowsUsual)
-            let (log, asked) = (parts.log, from)
+            let (log, asked) = (parts.stores.log, from)
             // What stands against it is said before the answer begins.
             let reader = try await call.onReaders {
                 try await OutcomeReader(log, from: asked, filter, limit: limit)

@@ -15,7 +15,7 @@ func playerOperations(_ parts: HTTPParts) -> [Operation] {
     guard let listeners = parts.listeners else { return [] }
     let players = Players(
         listeners: listeners,
-        board: parts.board,
+        board: parts.breaks.board,
         metrics: parts.metrics,
         memory: TrackingMemory(metrics: parts.metrics)
     )

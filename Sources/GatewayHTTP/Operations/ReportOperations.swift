@@ -261,7 +261,7 @@ extension HTTPParts {
     func report(_ query: ReportQuery) async throws -> ReportDocument {
         let report: Report
         do throws(LedgerError) {
-            report = try await self.ledger.report(query)
+            report = try await self.stores.ledger.report(query)
         } catch {
             throw self.refusal(error, of: query) ?? error
         }
@@ -270,7 +270,7 @@ extension HTTPParts {
         let lanes = [.breaks] + (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
         for lane in lanes {
             // The books can be read while the log is away: then its head is not told.
-            heads[lane] = try? await self.log.head(of: lane)
+            heads[lane] = try? await self.stores.log.head(of: lane)
         }
         return ReportDocument(report, heads: heads)
     }

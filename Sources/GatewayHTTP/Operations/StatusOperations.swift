@@ -28,7 +28,7 @@ func statusOperations(_ parts: HTTPParts) -> [Operation] {
                 ),
             ]
         ) { _ in
-            if let failure = parts.failure() {
+            if let failure = parts.health.failure() {
                 return .json(LifeDocument(status: "failed", sentence: failure), status: .serviceUnavailable)
             }
             return .json(LifeDocument(status: "alive"))
@@ -63,7 +63,7 @@ func statusOperations(_ parts: HTTPParts) -> [Operation] {
                 ),
             ]
         ) { _ in
-            let document = ReadinessDocument(missing: parts.missing(), alarms: parts.alarms())
+            let document = ReadinessDocument(missing: parts.health.missing(), alarms: parts.health.alarms())
             return .json(document, status: document.ready ? .ok : .serviceUnavailable)
         },
         Operation(
@@ -107,7 +107,7 @@ func statusOperations(_ parts: HTTPParts) -> [Operation] {
         ) { call in
             parts.peers.log(.http, .notice, "a reload is asked for over HTTP", ["by": "\(call.principal?.name ?? "")"])
             do {
-                return .json(try await parts.reload())
+                return .json(try await parts.administration.reload())
             } catch let faults as ConfigurationFaults {
                 throw Problem(
                     .notReloaded,

@@ -8,7 +8,7 @@ import HTTPTypes
 
 /// Streams with what happens on them now.
 func streamOperations(_ parts: HTTPParts) -> [Operation] {
-    guard let overview = parts.overview else { return [] }
+    guard let overview = parts.breaks.overview else { return [] }
     return [
         Operation(
             .get,
