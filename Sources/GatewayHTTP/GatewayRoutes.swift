@@ -38,27 +38,27 @@ final class GatewayRoutes: Sendable {
         self.parts = parts
         let streams = HTTPStreams(configuration, metrics: parts.metrics)
         let metrics = parts.metrics
+        // The gateway's, but for those that this server has bounded by its descriptors.
         let limits: @Sendable () -> [LimitState] = {
-            [
-                LimitState(.httpAnswerBytesMax, configuration.answerBytesMax, .bytes),
-                LimitState(.httpBodyBytesMax, configuration.bodyBytesMax, .bytes),
+            let own = [
+                LimitState(.httpAnswerBytesMax, configuration.answerBytesMax),
+                LimitState(.httpBodyBytesMax, configuration.bodyBytesMax),
                 LimitState(
                     .httpConnectionsMax,
                     configuration.connectionsMax + configuration.listenersMax,
                     use: metrics.value(.connections, .http)
                 ),
                 LimitState(.httpEventReadersMax, configuration.eventReadersMax, use: streams.count(.viewers)),
-                LimitState(.httpEventTicketsMax, EventTickets.ticketsMax),
                 LimitState(.httpReadersWaitingMax, configuration.readersWaitingMax),
                 LimitState(.httpStreamsMax, configuration.streamsMax, use: streams.count(.operators)),
-                LimitState(.reportRowsMax, ReportQuery.reportRowsMax),
-                LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
             ]
+            let names = Set(own.map(\.name))
+            return parts.limits().filter { !names.contains($0.name) } + own
         }
         var settings = EventFeed.Settings()
         settings.interval = configuration.eventInterval
         settings.period = configuration.eventPeriod
-        self.events = EventFeed(parts, settings: settings) { parts.limits() + limits() }
+        self.events = EventFeed(parts, settings: settings, limits: limits)
         self.table = OperationTable(parts, events: self.events, limits: limits)
         self.readers = readers
         self.gate = ReaderGate(

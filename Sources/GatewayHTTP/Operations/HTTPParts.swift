@@ -57,7 +57,7 @@ package struct HTTPParts: Sendable {
     package var note: @Sendable (AuditRecord) -> Void = { _ in }
     /// What the gateway runs with at present.
     package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
-    /// The limits that are in force, but for those of HTTP's server.
+    /// The gateway's limits that are in force.
     package var limits: @Sendable () -> [LimitState] = { [] }
     /// The streams with what is known of them now; `nil`: nobody tells.
     package var overview: StreamOverview?
