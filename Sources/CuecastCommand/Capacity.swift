@@ -102,7 +102,7 @@ extension CapacitySettings {
             keepTotalsFor: configuration.keepTotalsFor,
             ledgerCopiesKept: configuration.ledgerCopiesKept,
             ledgerCopiesInterval: configuration.ledgerCopiesInterval,
-            logBytesMax: configuration.logBytesMax
+            logBytesMax: configuration.limits[.logBytesMax]
         )
     }
 }

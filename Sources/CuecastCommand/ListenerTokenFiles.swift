@@ -23,7 +23,7 @@ enum ListenerTokenFiles {
                     issuer: configuration.listenerTokenIssuer,
                     audience: configuration.listenerTokenAudience
                 ),
-                sessionsPerSubjectMax: configuration.sessionsPerSubjectMax
+                sessionsPerSubjectMax: configuration.limits[.sessionsPerSubjectMax]
             )
         } catch {
             throw ConfigurationFaults(

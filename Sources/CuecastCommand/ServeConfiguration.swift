@@ -8,24 +8,27 @@ import Foundation
 import Gateway
 import GatewayHTTP
 
+/// What the help names as defaults.
+private let defaults = GatewayConfiguration()
+
 /// The configuration of a gateway as the command line gives it: a file, and flags that go before it.
 struct ServeConfiguration: ParsableArguments {
     @Option(help: "A configuration file, YAML or JSON. Flags and CUECAST_… variables go before it.")
     var config: String?
 
-    @Option(help: "The folder of the event log and the ledger. (default: cuecast-data)")
+    @Option(help: "The folder of the event log and the ledger. (default: \(defaults.dataDirectory))")
     var dataDir: String?
 
-    @Option(help: "Where notices are published. (default: tcp://127.0.0.1:7400)")
+    @Option(help: "Where notices are published. (default: \(defaults.notices))")
     var notices: String?
 
-    @Option(help: "Where listeners ask. (default: tcp://127.0.0.1:7401)")
+    @Option(help: "Where listeners ask. (default: \(defaults.requests))")
     var requests: String?
 
-    @Option(help: "Where broadcasters publish. (default: tcp://127.0.0.1:7402)")
+    @Option(help: "Where broadcasters publish. (default: \(defaults.broadcast))")
     var broadcast: String?
 
-    @Option(help: "Where operators look, as HOST:PORT, or none. (default: 127.0.0.1:7480)")
+    @Option(help: "Where operators look, as HOST:PORT, or none. (default: \(defaults.http ?? "none"))")
     var http: String?
 
     @Option(help: "Any other key of the configuration, as KEY=VALUE, for instance breaks.announceAhead=4s.")

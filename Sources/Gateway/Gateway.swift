@@ -232,7 +232,7 @@ package struct Gateway: Sendable {
         await self.breakDesk.reload(configuration)
         self.drain.reload(timeout: configuration.drainTimeout)
         self.listenerService.reload(configuration)
-        self.traces.reload(configuration.tracing)
+        self.traces.reload(configuration.tracing.limited(by: configuration.limits))
     }
 }
 
@@ -303,7 +303,7 @@ extension AuditTrail {
         var settings = Settings()
         settings.keepFor = configuration.auditKeepFor
         settings.recordsMax = configuration.auditRecordsMax
-        settings.recordsWaitingMax = configuration.auditRecordsWaitingMax
+        settings.recordsWaitingMax = configuration.limits[.auditRecordsWaitingMax]
         self.init(
             store: stores.audit,
             fault: stores.auditFault,
@@ -319,10 +319,11 @@ extension AuditTrail {
 
 extension RequestTraces {
     fileprivate convenience init(_ configuration: GatewayConfiguration, common: CommonParts) throws {
+        let settings = configuration.tracing.limited(by: configuration.limits)
         self.init(
-            configuration.tracing,
+            settings,
             writer: TraceWriter(
-                configuration.tracing,
+                settings,
                 instance: common.instance,
                 thread: try WorkerThreads(name: "cuecast-traces", count: 1),
                 metrics: common.metrics,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Gateway
 import GatewayCore
 
 /// Where the HTTP server listens, and its bounds.
@@ -19,7 +18,7 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// The most open connections; for one more, the one that has been idle longest is closed.
     ///
     /// More than `readersMax` and `readersWaitingMax` together, so that not all of them can wait for readers.
-    package var connectionsMax = 256
+    package var connectionsMax = LimitName.httpConnectionsMax.value
     /// How long a connection may take to send the head of a request, or to begin another one.
     package var idleTimeout: Duration = .seconds(10)
     /// How long an exchange may take from the request's head until its answer is sent; where an answer goes on, how long its peer
@@ -28,17 +27,17 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// How many reports and lists are made at the same time, each on a thread that stands back behind the others.
     package var readersMax = 1
     /// How many more wait for that; further ones are answered with 503.
-    package var readersWaitingMax = 64
+    package var readersWaitingMax = LimitName.httpReadersWaitingMax.value
     /// The most bytes of answers that wait for their peers to read them, all together; beyond it, those who have not read
     /// for longest are closed.
-    package var answerBytesMax = 64 * 1_048_576
+    package var answerBytesMax = LimitName.httpAnswerBytesMax.value
 
     /// The most bytes of requests' bodies that are being read, all together.
-    package var bodyBytesMax = 32 * 1_048_576
+    package var bodyBytesMax = LimitName.httpBodyBytesMax.value
     /// The most answers that go on, such as outcomes: few enough that most connections are left.
-    package var streamsMax = 64
+    package var streamsMax = LimitName.httpStreamsMax.value
     /// The most who watch events.
-    package var eventReadersMax = 32
+    package var eventReadersMax = LimitName.httpEventReadersMax.value
     /// How often it is looked whether viewers have to be told of a break.
     package var eventInterval: Duration = .milliseconds(100)
     /// How often viewers are told how the gateway is, and counts.
@@ -100,7 +99,7 @@ package enum GatewayHTTPError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension GatewayHTTPConfiguration {
-    /// The limits of the server with what is used of them, by name.
+    /// The limits that this server bounds itself, with their use, by name.
     ///
     /// - Parameters:
     ///   - streams: counts answers that go on.
@@ -108,19 +107,16 @@ extension GatewayHTTPConfiguration {
     /// - Returns: in the order of their names.
     func limits(_ streams: HTTPStreams, _ metrics: MetricRegistry) -> [LimitState] {
         [
-            LimitState(.httpAnswerBytesMax, self.answerBytesMax, .bytes),
-            LimitState(.httpBodyBytesMax, self.bodyBytesMax, .bytes),
+            LimitState(.httpAnswerBytesMax, self.answerBytesMax),
+            LimitState(.httpBodyBytesMax, self.bodyBytesMax),
             LimitState(
                 .httpConnectionsMax,
                 self.connectionsMax + self.listenersMax,
                 use: metrics.value(.connections, .http)
             ),
             LimitState(.httpEventReadersMax, self.eventReadersMax, use: streams.count(.viewers)),
-            LimitState(.httpEventTicketsMax, EventTickets.ticketsMax),
             LimitState(.httpReadersWaitingMax, self.readersWaitingMax),
             LimitState(.httpStreamsMax, self.streamsMax, use: streams.count(.operators)),
-            LimitState(.reportRowsMax, ReportQuery.reportRowsMax),
-            LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
         ]
     }
 }

@@ -37,7 +37,7 @@ package final class TrackingMemory: Sendable {
     }
 
     /// The most that is remembered.
-    package static let trackingsRememberedMax = 65_536
+    package static let trackingsRememberedMax = LimitName.trackingsRememberedMax.value
     /// Forgetting something younger than this means that the limit is reached.
     private static let young: Duration = .seconds(60)
 

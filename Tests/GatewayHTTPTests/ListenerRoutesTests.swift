@@ -236,7 +236,7 @@ struct ListenerRoutesTests {
 
     @Test func `as many listen as may, and one more is refused while others are answered`() async throws {
         var configuration = GatewayConfiguration.forTests
-        configuration.httpListenersMax = 1
+        configuration.limits[.httpListenersMax] = 1
         try await self.run(configuration) { running, peer in
             try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
                 tasks.addTask { try await peer.get("/v1/streams/radio1/listen?session=\(Self.session)") }

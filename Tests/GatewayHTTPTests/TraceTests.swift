@@ -67,7 +67,7 @@ struct TraceTests {
         var configuration = GatewayConfiguration.forTests
         configuration.tracing.isEnabled = isOn
         configuration.tracing.ratio = ratio
-        configuration.tracing.tracesPerSecondMax = tracesPerSecondMax
+        configuration.limits[.tracesPerSecondMax] = tracesPerSecondMax
         let workshop = try TokenWorkshop()
         let access = HTTPAccess(
             verifier: try await workshop.verifier(),

@@ -88,7 +88,7 @@ struct AuditTrailTests {
 
     @Test func `every entrance is there, whether it was let in or refused`() async throws {
         var configuration = GatewayConfiguration.forTests
-        configuration.broadcastCallsWaitingMax = 1
+        configuration.limits[.broadcastCallsWaitingMax] = 1
         try await self.run(configuration) { running in
             running.gateway.control.register("change", changes: true) { arguments, _ in
                 if arguments["fails"] != nil { throw ControlError("the session 00ff is not there", exitCode: 65) }

@@ -15,9 +15,9 @@ struct BadInputTests {
     var station = Station()
 
     init() {
-        self.station.configuration.requestsPerSessionPerSecondMax = 0
-        self.station.configuration.messagesPerConnectionPerSecondMax = 0
-        self.station.configuration.sessionsPerConnectionMax = 0
+        self.station.configuration.limits[.requestsPerSessionPerSecondMax] = 0
+        self.station.configuration.limits[.messagesPerConnectionPerSecondMax] = 0
+        self.station.configuration.limits[.sessionsPerConnectionMax] = 0
     }
 
     /// The two sockets that answer.

@@ -174,7 +174,7 @@ struct BreakDeskTests {
     @Test func `more than may wait for the log is refused by either way`() async throws {
         for way in Way.allCases {
             var station = Station()
-            station.configuration.entriesWaitingMax = 2
+            station.configuration.limits[.entriesWaitingMax] = 2
             try await station.runByHand { running in
                 let asker = try await Asker(way, running)
                 let appends = station.log.appendCount(of: .breaks)
@@ -256,7 +256,7 @@ struct BreakDeskTests {
 
     @Test func `as many calls wait as may, one more is refused, and who left still counts`() async throws {
         var station = Station()
-        station.configuration.broadcastCallsWaitingMax = 3
+        station.configuration.limits[.broadcastCallsWaitingMax] = 3
         try await station.runByHand { running in
             station.log.set(.breaks, .holding)
             let calls = try (1...3)
@@ -289,7 +289,7 @@ struct BreakDeskTests {
         let bytes = BroadcastRequest(id: 77, kind: kind).encoded().count
         for (fits, most) in [(true, bytes), (false, bytes - 1)] {
             var station = Station()
-            station.configuration.broadcastCallBytesWaitingMax = most
+            station.configuration.limits[.broadcastCallBytesWaitingMax] = most
             try await station.runByHand { running in
                 let body = await running.call(kind).body
                 #expect((body.info != nil) == fits)

@@ -24,9 +24,9 @@ struct ConfigurationChangeTests {
     @Test func `what stays until a restart keeps where it comes from`() {
         let running = RunningConfiguration(sources: ["edge.threads": .file, "listeners.max": .file, "ioThreads": .flag])
         let change = self.change {
-            $0.listenersMax = 7
+            $0.limits[.listenersMax] = 7
             $0.edgeThreads = 3
-            $0.logBytesMax = 1 << 30
+            $0.limits[.logBytesMax] = 1 << 30
         }
         #expect(Set(change.waiting.map(\.key)) == ["edge.threads", "log.bytesMax"])
         let next = running.changed(
@@ -40,8 +40,8 @@ struct ConfigurationChangeTests {
     @Test func `limits and the log's threshold are taken over`() {
         let change = self.change {
             $0.logLevel = "debug"
-            $0.listenersMax = 7
-            $0.requestsPerSessionPerSecondMax = 3
+            $0.limits[.listenersMax] = 7
+            $0.limits[.requestsPerSessionPerSecondMax] = 3
             $0.drainTimeout = .seconds(1)
             $0.breaks.announceAhead = .seconds(4)
         }
@@ -53,7 +53,7 @@ struct ConfigurationChangeTests {
             ]
         )
         #expect(change.waiting == [])
-        #expect(change.configuration.listenersMax == 7)
+        #expect(change.configuration.limits[.listenersMax] == 7)
         #expect(change.configuration.breaks.announceAhead == .seconds(4))
     }
 
@@ -62,7 +62,7 @@ struct ConfigurationChangeTests {
             $0.notices = "tcp://127.0.0.1:9"
             $0.http = nil
             $0.dataDirectory = "elsewhere"
-            $0.listenersMax = 7
+            $0.limits[.listenersMax] = 7
         }
         #expect(change.waiting.map(\.key) == ["notices", "http", "dataDir"])
         #expect(change.configuration.notices == GatewayConfiguration().notices)

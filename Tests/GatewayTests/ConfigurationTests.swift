@@ -60,7 +60,7 @@ struct ConfigurationTests {
             file: file.path
         )
         #expect(running.sources == ["listeners.max": .flag, "breaks.hold": .environment, "logLevel": .file])
-        #expect(running.configuration.listenersMax == 7 && running.configuration.breaks.hold == .seconds(600))
+        #expect(running.configuration.limits[.listenersMax] == 7 && running.configuration.breaks.hold == .seconds(600))
         #expect(running.configuration.logLevel == "debug")
         let units = Dictionary(uniqueKeysWithValues: ConfigurationTable.rows.map { ($0.key, $0.unit) })
         #expect(Set(units.values) == Set(ConfigurationTable.units))
@@ -94,7 +94,7 @@ struct ConfigurationTests {
         #expect(configuration.dataDirectory == "/var/lib/cue cast")
         #expect(configuration.breaks.announceAhead == .seconds(4))
         #expect(configuration.breaks.batchRequestsPerSecond == 5_000)
-        #expect(configuration.listenersMax == 7)
+        #expect(configuration.limits[.listenersMax] == 7)
         #expect(try await self.read(json) == configuration)
     }
 

@@ -18,7 +18,7 @@ struct ConnectionLimitTests {
     var station = Station()
 
     init() {
-        self.station.configuration.connectionsMax = 4
+        self.station.configuration.limits[.connectionsMax] = 4
     }
 
     /// A request for the time.
@@ -128,14 +128,14 @@ struct ConnectionLimitTests {
 
     @Test func `a reload that takes the number away has it follow again`() async throws {
         var station = self.station
-        station.configuration.listenersMax = 2
+        station.configuration.limits[.listenersMax] = 2
         try await station.run { running in
             func listenersMax(_ configuration: GatewayConfiguration) -> Int? {
                 running.gateway.limits(configuration).first { $0.name == .listenersMax }?.maximum
             }
             var configuration = station.configuration
             #expect(listenersMax(configuration) == 2)
-            configuration.listenersMax = 0
+            configuration.limits[.listenersMax] = 0
             await running.gateway.reload(configuration, nil)
             // As many as connections.
             #expect(listenersMax(configuration) == 4)

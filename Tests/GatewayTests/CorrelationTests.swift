@@ -14,7 +14,7 @@ struct CorrelationTests {
     var station = Station()
 
     init() {
-        self.station.configuration.requestsPerSessionPerSecondMax = 0
+        self.station.configuration.limits[.requestsPerSessionPerSecondMax] = 0
     }
 
     /// A REQ socket that takes an answer only to the request that it sent last.

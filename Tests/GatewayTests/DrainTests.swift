@@ -71,7 +71,7 @@ struct DrainTests {
         station.configuration.requests = requests.endpoint
         station.configuration.broadcast = broadcast.endpoint
         // Descriptors are enough for so many on any machine.
-        station.configuration.listenersMax = 16
+        station.configuration.limits[.listenersMax] = 16
         // What waits for this waits for ever.
         station.configuration.drainTimeout = .seconds(36_000)
         let (endpoints, logs) = try await station.runByHand { running in

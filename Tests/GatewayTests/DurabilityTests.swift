@@ -17,10 +17,10 @@ struct DurabilityTests {
     static let lane = Lane.acknowledgements(0)
 
     init() {
-        self.station.configuration.requestsPerSessionPerSecondMax = 0
+        self.station.configuration.limits[.requestsPerSessionPerSecondMax] = 0
         // Every repeat goes to the log, and all groups are of one thread: these tests are about groups.
         self.station.configuration.edgeThreads = 1
-        self.station.configuration.rememberedOutcomesMax = 0
+        self.station.configuration.limits[.rememberedOutcomesMax] = 0
     }
 
     /// A listener with the batch of a break `b`, and its acknowledgement.

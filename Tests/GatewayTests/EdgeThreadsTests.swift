@@ -34,7 +34,7 @@ struct EdgeThreadsTests {
 
     @Test func `a session on connections of several threads is counted once and has one allowance`() async throws {
         var station = self.station(4)
-        station.configuration.requestsPerSessionPerSecondMax = 4
+        station.configuration.limits[.requestsPerSessionPerSecondMax] = 4
         try await station.runByHand { running in
             let connections = try await self.listeners(4, session: .random(), at: running)
             // The clock stands: eight at once is all that there is, on whichever connection they come.
@@ -76,7 +76,7 @@ struct EdgeThreadsTests {
 
     @Test func `there are exactly as many listeners as may be, however many join at once`() async throws {
         var station = self.station(4)
-        station.configuration.listenersMax = 25
+        station.configuration.limits[.listenersMax] = 25
         try await station.runByHand { running in
             let listeners = try await self.listeners(40, at: running)
             let joined = try await withThrowingTaskGroup(of: Bool.self) { tasks in
@@ -123,8 +123,8 @@ struct EdgeThreadsTests {
 
     @Test func `what waits for the log is limited for all threads together`() async throws {
         var station = self.station(2)
-        station.configuration.acknowledgementsWaitingMax = 3
-        station.configuration.rememberedOutcomesMax = 0
+        station.configuration.limits[.acknowledgementsWaitingMax] = 3
+        station.configuration.limits[.rememberedOutcomesMax] = 0
         try await station.runByHand { running in
             let listeners = try await self.listeners(8, at: running)
             try await running.broadcaster().publish("b", duration: .seconds(30))

@@ -18,7 +18,7 @@ struct LimitTests {
     @Test func `as many publications wait as may, one more is refused, and all that waited are answered`() async throws
     {
         var station = self.station
-        station.configuration.entriesWaitingMax = 5
+        station.configuration.limits[.entriesWaitingMax] = 5
         try await station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             station.log.set(.breaks, .holding)
@@ -43,7 +43,7 @@ struct LimitTests {
 
     @Test func `publications wait up to a limit in bytes, and go to the log in groups of 8 MiB at most`() async throws {
         var station = self.station
-        station.configuration.entryBytesWaitingMax = 12 * 1_048_576
+        station.configuration.limits[.entryBytesWaitingMax] = 12 * 1_048_576
         try await station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             // Nearly as large as a frame may be.
@@ -90,7 +90,7 @@ struct LimitTests {
 
     @Test func `as many acknowledgements wait as may, one more is refused`() async throws {
         var station = self.station
-        station.configuration.acknowledgementsWaitingMax = 3
+        station.configuration.limits[.acknowledgementsWaitingMax] = 3
         try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
@@ -113,8 +113,8 @@ struct LimitTests {
     @Test func `acknowledgements wait up to a limit in bytes, one more is refused`() async throws {
         var station = self.station
         let bytesMax = 1_000
-        station.configuration.acknowledgementBytesWaitingMax = bytesMax
-        station.configuration.rememberedOutcomesMax = 0
+        station.configuration.limits[.acknowledgementBytesWaitingMax] = bytesMax
+        station.configuration.limits[.rememberedOutcomesMax] = 0
         try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
@@ -140,7 +140,7 @@ struct LimitTests {
 
     @Test func `as many deliveries wait as may, one more batch is refused`() async throws {
         var station = self.station
-        station.configuration.deliveriesWaitingMax = 3
+        station.configuration.limits[.deliveriesWaitingMax] = 3
         // The group that the log has is the only one.
         station.configuration.edgeThreads = 1
         try await station.runByHand { running in
@@ -164,7 +164,7 @@ struct LimitTests {
 
     @Test func `as many sessions listen as may, one more is refused until another leaves`() async throws {
         var station = self.station
-        station.configuration.listenersMax = 2
+        station.configuration.limits[.listenersMax] = 2
         try await station.runByHand { running in
             let listeners = [try await running.listener(), try await running.listener()]
             for listener in listeners { _ = try await listener.join() }
@@ -184,7 +184,7 @@ struct LimitTests {
     @Test func `as many sessions begin on one connection as may, one more is refused, and others are not`() async throws
     {
         var station = self.station
-        station.configuration.sessionsPerConnectionMax = 3
+        station.configuration.limits[.sessionsPerConnectionMax] = 3
         // So many within the time of a lease: one more comes again in a third of it.
         station.configuration.lease = waitMax * 3
         try await station.runByHand { running in
@@ -215,7 +215,7 @@ struct LimitTests {
 
     @Test func `a session that asks too often is told to wait, others are not`() async throws {
         var station = self.station
-        station.configuration.requestsPerSessionPerSecondMax = 5
+        station.configuration.limits[.requestsPerSessionPerSecondMax] = 5
         try await station.runByHand { running in
             let listener = try await running.listener()
             let other = try await running.listener()

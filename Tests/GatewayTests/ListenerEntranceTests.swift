@@ -190,7 +190,7 @@ struct ListenerEntranceTests {
 
     @Test func `as many listen as the limit says, and one more is refused`() async throws {
         var station = self.station
-        station.configuration.httpListenersMax = 2
+        station.configuration.limits[.httpListenersMax] = 2
         try await station.runByHand { running in
             let entrance = running.gateway.listeners
             func listen() async throws(Refusal) -> ListenerEntrance.Hearing {
@@ -213,7 +213,7 @@ struct ListenerEntranceTests {
 
     @Test func `an address has as many listeners as it may, and another has its own`() async throws {
         var station = self.station
-        station.configuration.httpListenersPerAddressMax = 1
+        station.configuration.limits[.httpListenersPerAddressMax] = 1
         try await station.runByHand { running in
             let stream = try StreamID("radio1")
             func listen(_ address: UInt32) async throws(Refusal) -> ListenerEntrance.Hearing {

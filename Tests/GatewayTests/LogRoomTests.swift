@@ -18,7 +18,7 @@ struct LogRoomTests {
     static let lane = Lane.acknowledgements(0)
 
     init() {
-        self.station.configuration.requestsPerSessionPerSecondMax = 0
+        self.station.configuration.limits[.requestsPerSessionPerSecondMax] = 0
         self.station.configuration.sampleInterval = .milliseconds(10)
     }
 

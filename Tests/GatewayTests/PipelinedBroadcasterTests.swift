@@ -136,7 +136,7 @@ struct PipelinedBroadcasterTests {
 
     @Test func `requests wait up to a limit, and one more is refused and counted`() async throws {
         var station = self.station
-        station.configuration.entriesWaitingMax = 2
+        station.configuration.limits[.entriesWaitingMax] = 2
         try await station.run { running in
             let broadcaster = try await running.broadcaster()
             let key = try BreakKey.of("radio1", "b")

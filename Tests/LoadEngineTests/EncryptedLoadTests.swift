@@ -30,7 +30,7 @@ struct EncryptedLoadTests {
         _ body: @escaping @Sendable (Gateway.Endpoints) throws -> Result
     ) async throws -> (Result, MetricRegistry) {
         var configuration = GatewayConfiguration.forTests
-        configuration.requestsPerSessionPerSecondMax = 0
+        configuration.limits[.requestsPerSessionPerSecondMax] = 0
         configuration.headInterval = waitMax
         configuration.breaks.announceAhead = .seconds(3_600)
         if isEncrypted {

@@ -18,7 +18,7 @@ struct GatewayLoadTests {
     ) async throws -> (Result, Counted) {
         let log = InMemoryEventLog()
         var configuration = GatewayConfiguration.forTests
-        configuration.requestsPerSessionPerSecondMax = 0
+        configuration.limits[.requestsPerSessionPerSecondMax] = 0
         return try await withGateway(configuration: configuration, log: log, ledger: InMemoryLedger()) { running in
             let endpoints = running.endpoints
             let result = try await onThread { try body(endpoints) }

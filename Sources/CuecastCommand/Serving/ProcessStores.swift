@@ -24,7 +24,7 @@ struct ProcessStores: Sendable {
     init(opening configuration: GatewayConfiguration, at now: Timestamp, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
-        limits.bytesMax = configuration.logBytesMax
+        limits.bytesMax = configuration.limits[.logBytesMax]
         var settings = KeptLedger.Settings()
         settings.copiesKept = configuration.ledgerCopiesKept
         self.kept = try await KeptStores.open(in: directory, limits: limits, settings: settings, now: now)

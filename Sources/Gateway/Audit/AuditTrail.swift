@@ -18,7 +18,7 @@ package final class AuditTrail: Service, Sendable {
     /// How much of it is kept.
     package struct Settings: Hashable, Sendable {
         /// The most lines that wait for the store.
-        package var recordsWaitingMax = 10_000
+        package var recordsWaitingMax = LimitName.auditRecordsWaitingMax.value
         /// The most lines that are kept.
         package var recordsMax = 1_000_000
         /// How long a line is kept, by the log's own time.

@@ -44,7 +44,7 @@ package actor BreakDesk: Service, BoardObserver {
     }
 
     /// The most events that wait; as many as groups can be in flight, many times over.
-    static let eventsMax = 65_536
+    static let eventsMax = LimitName.eventsMax.value
     /// How often the log's own time goes on and the log is looked at.
     private static let housekeepingInterval: Duration = .seconds(1)
     private static let begun = ContinuousClock.now
@@ -89,12 +89,12 @@ package actor BreakDesk: Service, BoardObserver {
             elapsed: Self.elapsed
         )
         self.lane = BreakLane(
-            entriesWaitingMax: configuration.entriesWaitingMax,
-            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+            entriesWaitingMax: configuration.limits[.entriesWaitingMax],
+            entryBytesWaitingMax: configuration.limits[.entryBytesWaitingMax]
         )
         self.parked = ParkedRequests(
-            entriesWaitingMax: configuration.entriesWaitingMax,
-            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+            entriesWaitingMax: configuration.limits[.entriesWaitingMax],
+            entryBytesWaitingMax: configuration.limits[.entryBytesWaitingMax]
         )
         (self.events, self.eventSink) = AsyncStream.makeStream(
             of: Event.self,

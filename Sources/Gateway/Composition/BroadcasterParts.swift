@@ -46,8 +46,8 @@ struct BroadcasterParts: Sendable {
                 retention: clock.retention,
                 recorder: recorder,
                 calls: BroadcastCalls(
-                    callsMax: configuration.broadcastCallsWaitingMax,
-                    bytesMax: configuration.broadcastCallBytesWaitingMax
+                    callsMax: configuration.limits[.broadcastCallsWaitingMax],
+                    bytesMax: configuration.limits[.broadcastCallBytesWaitingMax]
                 ),
                 logFailed: { listenerService.noteLogFailure() },
                 logger: common.logger

@@ -24,20 +24,24 @@ struct ConnectionBudget: Sendable {
         let descriptors = ProcessDescriptors.raiseLimit()
         ProcessDescriptors.makeRoom(for: descriptors)
         self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
-        self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
+        self.httpListenersMax = DescriptorReserve.httpListenersMax(
+            configuration.limits[.httpListenersMax],
+            of: descriptors
+        )
         // Without HTTP its connections need no share.
         let httpListeners = configuration.http == nil ? 0 : self.httpListenersMax
         // Each thread of listeners will have its poller and what wakes it.
         let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount
+        let wanted = configuration.limits[.connectionsMax]
         self.limit = ConnectionLimit(
-            connectionsMax: configuration.connectionsMax
-                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
+            connectionsMax: wanted > 0
+                ? wanted : descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
             httpListenersMax: httpListeners,
             metrics: common.metrics,
             readiness: common.readiness,
             logger: common.logger
         )
-        self.limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
+        self.limit.compare(withListenersMax: configuration.limits[.listenersMax], descriptors: descriptors)
         self.backlog = ConnectionLimit.backlog(limit: descriptors)
     }
 }

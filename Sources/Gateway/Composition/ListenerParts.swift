@@ -48,8 +48,8 @@ struct ListenerParts: Sendable {
         let settings = configuration.requestSettings(instance: common.instance, checksTokens: keys.tokens != nil)
         let leases = SharedLeases(
             length: configuration.lease,
-            listenersMax: budget.limit.listenersMax(configuration.listenersMax),
-            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
+            listenersMax: budget.limit.listenersMax(configuration.limits[.listenersMax]),
+            requestsPerSecondMax: Double(configuration.limits[.requestsPerSessionPerSecondMax]),
             live: self.live
         )
         self.hub = NoticeHub(
@@ -94,17 +94,10 @@ struct ListenerParts: Sendable {
 
 extension GatewayConfiguration {
     fileprivate func edgeSettings(instance: UInt64, epoch: UInt64) -> EdgeSettings {
-        var settings = EdgeSettings(instance: instance, epoch: epoch)
+        var settings = EdgeSettings(instance: instance, epoch: epoch, limits: self.limits)
         settings.headInterval = self.headInterval
         settings.lease = self.lease
-        settings.connectionsPerAddressMax = self.connectionsPerAddressMax
-        settings.messagesPerConnectionPerSecondMax = self.messagesPerConnectionPerSecondMax
-        settings.messagesPerAddressPerSecondMax = self.messagesPerAddressPerSecondMax
-        settings.messagesPerSecondMax = self.messagesPerSecondMax
-        settings.refusedTokensPerConnectionPerSecondMax = self.refusedTokensPerConnectionPerSecondMax
-        settings.sessionsPerConnectionMax = self.sessionsPerConnectionMax
         settings.sessionsPerAddressMax = self.sessionsPerAddressMax
-        settings.bytesWaitingMax = self.listenerBytesWaitingMax
         settings.handshakeTimeout = self.handshakeTimeout
         settings.unusedTimeout = self.unusedTimeout
         settings.stalledTimeout = self.stalledTimeout
@@ -112,21 +105,16 @@ extension GatewayConfiguration {
     }
 
     fileprivate func requestSettings(instance: UInt64, checksTokens: Bool) -> ListenerRequestHandler.Settings {
-        var settings = ListenerRequestHandler.Settings(instance: instance)
+        var settings = ListenerRequestHandler.Settings(instance: instance, limits: self.limits)
         settings.headInterval = self.headInterval
         settings.lease = self.lease
-        settings.acknowledgementsWaitingMax = self.acknowledgementsWaitingMax
-        settings.acknowledgementBytesWaitingMax = self.acknowledgementBytesWaitingMax
-        settings.deliveriesWaitingMax = self.deliveriesWaitingMax
-        settings.rememberedOutcomesMax = self.rememberedOutcomesMax
         settings.tickets = TicketRule(protectedStreams: self.protectedStreams, checksTokens: checksTokens)
         return settings
     }
 
     fileprivate func hubSettings(listenersMax: Int, epoch: UInt64) -> NoticeHub.Settings {
-        var settings = NoticeHub.Settings(epoch: epoch)
+        var settings = NoticeHub.Settings(epoch: epoch, limits: self.limits)
         settings.readersMax = listenersMax
-        settings.readersPerAddressMax = self.httpListenersPerAddressMax
         settings.stalledTimeout = self.stalledTimeout
         settings.headInterval = self.headInterval
         settings.lease = self.lease

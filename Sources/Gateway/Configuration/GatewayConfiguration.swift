@@ -38,10 +38,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpKeyFile = ""
     /// The origins whose pages may listen over HTTP, with commas between them; `*`: all; empty: the gateway's own.
     package var httpListenerOrigins = ""
-    /// The most listeners that hear their notices over HTTP.
-    package var httpListenersMax = 1_000
-    /// The most of them from one address (IPv6: one network of 64 bits), loopback not counted.
-    package var httpListenersPerAddressMax = 256
     /// The folder of the event log and the ledger.
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
@@ -61,6 +57,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersProxyTrusted = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
+    /// The values of the limits; those without a key of the configuration can be changed by tests only.
+    ///
+    /// Of ``LimitName/listenersMax`` and ``LimitName/connectionsMax``, 0 says: what the limit on descriptors leaves.
+    package var limits = LimitValues()
     package var breaks = BreakPolicy()
     package var clock = ClockSettings()
     /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.
@@ -69,35 +69,15 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var headInterval: Duration = .seconds(5)
     /// How long a session counts as listening after its last request.
     package var lease: Duration = .seconds(300)
-    /// The most sessions; 0: one for each connection that the limit on open files leaves, 100,000 at most.
-    package var listenersMax = 0
-    /// The most requests of one session in a second; 0: no limit.
-    package var requestsPerSessionPerSecondMax = 1_000
-    /// The most messages a second of one listener's connection; above it the connection is read later; 0: no limit.
-    package var messagesPerConnectionPerSecondMax = 1_000
-    /// The same for all connections of listeners from one address, loopback not counted.
-    package var messagesPerAddressPerSecondMax = 50_000
-    /// The same for all connections of listeners together.
-    package var messagesPerSecondMax = 1_000_000
-    /// The most tokens of one listener's connection that are refused a second, twice as many at once; more are read later; 0: no
+    /// The most sessions that all connections from one address may begin within the time of a lease, loopback not counted; 0: no
     /// limit.
-    package var refusedTokensPerConnectionPerSecondMax = 1
-    /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
-    package var sessionsPerConnectionMax = 100
-    /// The same for all connections from one address, loopback not counted.
     package var sessionsPerAddressMax = 20_000
-    /// The most connections of listeners from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
-    package var connectionsPerAddressMax = 4_096
-    /// The most bytes that wait until listeners' connections take them; beyond it the connection with most is closed.
-    package var listenerBytesWaitingMax = 256 * 1_048_576
     /// The file of keys that listeners' tokens are signed with; empty: tokens are not checked.
     package var listenerTokenKeysFile = ""
     /// Who makes listeners' tokens.
     package var listenerTokenIssuer = "cuecast"
     /// What listeners' tokens are for.
     package var listenerTokenAudience = "cuecast"
-    /// The most sessions of a token's subject that listen at a time, where the token says no number; 0: no limit.
-    package var sessionsPerSubjectMax = 10
     /// Streams that ask listeners for a token.
     package var protectedStreams: [StreamPattern] = []
     /// How long a listener may take nothing of what waits for it before its connection is closed.
@@ -124,8 +104,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var ledgerGatherFor: Duration = .milliseconds(50)
-    /// What the records and snapshots of the log may take, in bytes, before new work is refused (20 GiB).
-    package var logBytesMax = 20 * 1_073_741_824
     /// Threads of libzmq that move the bytes of broadcasters; 0: one.
     package var ioThreads = 0
     /// Threads that serve listeners; 0: as many as there are cores less one, and at least one.
@@ -156,28 +134,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var timerRecheck: Duration = .seconds(1)
-    /// The most requests of broadcasters that wait for the log; more are refused until it has caught up.
-    ///
-    /// For tests, as are the next ones.
-    package var entriesWaitingMax = 10_000
-    /// The most bytes of such requests.
-    package var entryBytesWaitingMax = 64 * 1_048_576
-    /// The most requests of broadcasters that came by HTTP and are not answered; more are refused.
-    package var broadcastCallsWaitingMax = 1_024
-    /// The most bytes of such requests, as frames of the broadcasters' socket.
-    package var broadcastCallBytesWaitingMax = 64 * 1_048_576
-    /// The most lines of the audit that wait for their file; more are lost.
-    package var auditRecordsWaitingMax = 10_000
-    /// The most acknowledgements that wait for the log; more are refused until it has caught up.
-    package var acknowledgementsWaitingMax = 20_000
-    /// The most bytes of such acknowledgements.
-    package var acknowledgementBytesWaitingMax = 64 * 1_048_576
-    /// The most deliveries that wait for the log; batches are refused until it has caught up.
-    package var deliveriesWaitingMax = 100_000
-    /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again.
-    package var rememberedOutcomesMax = 524_288
-    /// The most connections; `nil`: what the limit on descriptors leaves.
-    package var connectionsMax: Int?
 
     /// Whether broadcasters must show a key: then the gateway has one too.
     package var tellsBroadcastersApart: Bool { !self.broadcastersKeyFile.isEmpty }

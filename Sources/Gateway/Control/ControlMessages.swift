@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GatewayCore
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -10,11 +12,11 @@ import Foundation
 /// The bounds of the control socket.
 package enum ControlLimits {
     /// The most connections at once; a further one is told so and closed.
-    package static let connectionsMax = 16
+    package static let connectionsMax = LimitName.controlConnectionsMax.value
     /// The longest line of a command, in bytes, without its end.
-    package static let lineBytesMax = 65_536
+    package static let lineBytesMax = LimitName.controlLineBytesMax.value
     /// The longest line of an answer, in bytes.
-    package static let answerBytesMax = 4 * 1_048_576
+    package static let answerBytesMax = LimitName.controlAnswerBytesMax.value
     /// Progress is left out while so many bytes wait for a client that does not read.
     package static let progressBytesWaitingMax = 65_536
     /// How long a client waits for a sign of life of the gateway: many times `ControlTimes.stillRunningInterval`.
@@ -24,9 +26,9 @@ package enum ControlLimits {
 /// The times of the control socket.
 package struct ControlTimes: Hashable, Sendable {
     /// How long a client may take to send its next command.
-    package var idleTimeout: Duration = .seconds(30)
+    package var idleTimeout: Duration = .milliseconds(LimitName.controlIdleTimeout.value)
     /// How long a client may take to read anything of what waits for it.
-    package var readTimeout: Duration = .seconds(30)
+    package var readTimeout: Duration = .milliseconds(LimitName.controlReadTimeout.value)
     /// How often a client is told that its command still runs.
     package var stillRunningInterval: Duration = .seconds(5)
 

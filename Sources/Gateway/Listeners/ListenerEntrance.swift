@@ -17,9 +17,9 @@ package final class ListenerEntrance: Sendable {
     /// How many requests may wait for their answers.
     package struct Limits: Hashable, Sendable {
         /// Of all addresses together.
-        package var requestsWaitingMax = 4_096
+        package var requestsWaitingMax = LimitName.httpRequestsWaitingMax.value
         /// Of one address (IPv6: one network of 64 bits); loopback addresses are not limited.
-        package var requestsWaitingPerAddressMax = 256
+        package var requestsWaitingPerAddressMax = LimitName.httpRequestsWaitingPerAddressMax.value
 
         package init() {}
     }

@@ -129,8 +129,8 @@ final class ListenerService: Service {
     /// Takes over limits that may change while the gateway runs.
     func reload(_ configuration: GatewayConfiguration) {
         self.leases.setLimits(
-            listenersMax: self.counting.listenersMax(configuration.listenersMax),
-            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
+            listenersMax: self.counting.listenersMax(configuration.limits[.listenersMax]),
+            requestsPerSecondMax: Double(configuration.limits[.requestsPerSessionPerSecondMax])
         )
         // A listener of a stream that asks for a token from now on is closed within a second if it showed none.
         self.tools.rules.change { $0.protectedStreams = configuration.protectedStreams }

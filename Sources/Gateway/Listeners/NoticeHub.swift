@@ -17,13 +17,13 @@ final class NoticeHub: NoticeSink, Service {
     /// The bounds and times of readers.
     struct Settings: Hashable, Sendable {
         /// The most readers.
-        var readersMax = 1_000
+        var readersMax: Int
         /// The most readers from one address (IPv6: one network of 64 bits).
-        var readersPerAddressMax = 256
+        var readersPerAddressMax: Int
         /// Whether loopback addresses are limited as others are; for tests.
         var limitsOwnMachine = false
         /// The most notices that wait for one reader; each is shared by all readers, and has 1 KiB at most (`noticeFrameBytesMax`).
-        var noticesWaitingMax = 512
+        var noticesWaitingMax: Int
         /// How long a reader may take nothing of what waits for it.
         var stalledTimeout: Duration = .seconds(30)
         /// How often a stream's position is repeated when nothing else happens, before it is stretched for those that are pushed
@@ -33,6 +33,16 @@ final class NoticeHub: NoticeSink, Service {
         var lease: Duration = .seconds(300)
         /// The epoch of the gateway's history.
         var epoch: UInt64
+
+        /// - Parameters:
+        ///   - epoch: the epoch of the gateway's history.
+        ///   - limits: the values of its limits.
+        init(epoch: UInt64, limits: LimitValues = LimitValues()) {
+            self.epoch = epoch
+            self.readersMax = limits[.httpListenersMax]
+            self.readersPerAddressMax = limits[.httpListenersPerAddressMax]
+            self.noticesWaitingMax = limits[.httpNoticesWaitingMax]
+        }
     }
 
     /// What it works with; everything of it may be used on any thread.

@@ -14,7 +14,7 @@ package typealias ListenerTokenCheck = @Sendable (_ token: String, _ now: Timest
 /// on the checking thread.
 final class TokenChecks: Service {
     /// The most tokens that wait to be checked, of all listeners.
-    static let tokenChecksWaitingMax = 1_024
+    static let tokenChecksWaitingMax = LimitName.tokenChecksWaitingMax.value
     /// How long a listener that found no room waits before it joins again.
     static let retryAfter: Duration = .seconds(1)
 

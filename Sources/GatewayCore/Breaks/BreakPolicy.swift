@@ -65,7 +65,7 @@ package struct BreakPolicy: Hashable, Sendable {
 /// everywhere.
 package enum BoardLimits {
     /// The most streams.
-    package static let streamsMax = 10_000
+    package static let streamsMax = LimitName.streamsMax.value
     /// The most breaks of one stream that are not over yet.
     package static let openBreaksPerStreamMax = 64
     /// The most breaks of one stream that are kept for acknowledgements.
@@ -78,7 +78,7 @@ package enum BoardLimits {
     /// are accepted.
     package static let keepRowsFor: Duration = Self.acknowledgeWithin + .seconds(86_400)
     /// The most bytes that the board comes to, by what its parts are counted as; more is not published.
-    package static let boardBytesMax = 1_024 * 1_048_576
+    package static let boardBytesMax = LimitName.boardBytesMax.value
     /// The size that a stream counts as, without its breaks and notices.
     package static let streamBytes = 1_024
     /// The size that a recoverable notice counts as.

@@ -10,7 +10,7 @@ package import CuecastWire
 /// with a key of its own: a reader that has the id finds out that the session was forgotten, but the hash leads to no session.
 package struct ForgottenSessions: Hashable, Sendable {
     /// The most sessions that are known as forgotten at one time.
-    package static let forgottenSessionsMax = 10_000
+    package static let forgottenSessionsMax = LimitName.forgottenSessionsMax.value
     /// How long they are, by the log's own time: longer than any acknowledgement is accepted after the last batch.
     package static let keptFor: Duration = .seconds(30 * 86_400)
 

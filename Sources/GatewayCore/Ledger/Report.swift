@@ -10,7 +10,7 @@ package struct ReportQuery: Hashable, Sendable {
     /// The most breaks that are looked at for one report, also where few of them are wanted.
     package static let breaksLookedAtMax = 50_000
     /// The most rows from which the books of one variant are counted for one report: sessions and outcomes of its breaks together.
-    package static let reportRowsMax = 2_000_000
+    package static let reportRowsMax = LimitName.reportRowsMax.value
 
     /// `nil`: all streams.
     package var stream: StreamID?

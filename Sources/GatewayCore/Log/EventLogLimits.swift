@@ -5,7 +5,7 @@ extension EventLogLimits {
     /// The largest record, in bytes (4 MiB); larger groups become several records.
     ///
     /// The largest request is a quarter of it.
-    package static let recordBytesMax = 4 * 1_048_576
+    package static let recordBytesMax = LimitName.recordBytesMax.value
     /// How many of the newest appends of a log are known by their ids (see `RecentAppends`).
     package static let appendIDsKept = 8_192
     /// What a log takes beyond its bound so that breaks can still be started, ended and cancelled, and timers still fire, in

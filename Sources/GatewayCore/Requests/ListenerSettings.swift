@@ -9,27 +9,35 @@ extension ListenerRequestHandler {
         /// How often a stream's position is repeated to subscribers when nothing else happens.
         package var headInterval: Duration = .seconds(5)
         package var lease: Duration = .seconds(300)
-        package var listenersMax = 100_000
+        package var listenersMax = DescriptorReserve.listenersDefaultMax
         /// 0: no limit.
-        package var requestsPerSessionPerSecondMax: Double = 1_000
+        package var requestsPerSessionPerSecondMax: Double
         /// The most acknowledgements that wait for the log; more are refused until it has caught up.
-        package var acknowledgementsWaitingMax = 20_000
+        package var acknowledgementsWaitingMax: Int
         /// The most bytes of such acknowledgements.
-        package var acknowledgementBytesWaitingMax = 64 * 1_048_576
+        package var acknowledgementBytesWaitingMax: Int
         /// The most deliveries that wait for the log; batches are refused until it has caught up.
-        package var deliveriesWaitingMax = 100_000
+        package var deliveriesWaitingMax: Int
         /// The largest record that a group becomes, in bytes; what gathers beyond it becomes another.
         package var recordBytesMax = EventLogLimits.recordBytesMax
         /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
-        package var rememberedOutcomesMax = 524_288
+        package var rememberedOutcomesMax: Int
         /// What listeners must show.
         package var tickets = TicketRule()
         /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;
         /// `nil`: secrets that are new with every start.
         package var fixedHashSecret: UInt64?
 
-        package init(instance: UInt64) {
+        /// - Parameters:
+        ///   - instance: which run of the gateway this is.
+        ///   - limits: the values of its limits; the number of listeners follows from the connections, and is set apart.
+        package init(instance: UInt64, limits: LimitValues = LimitValues()) {
             self.instance = instance
+            self.requestsPerSessionPerSecondMax = Double(limits[.requestsPerSessionPerSecondMax])
+            self.acknowledgementsWaitingMax = limits[.acknowledgementsWaitingMax]
+            self.acknowledgementBytesWaitingMax = limits[.acknowledgementBytesWaitingMax]
+            self.deliveriesWaitingMax = limits[.deliveriesWaitingMax]
+            self.rememberedOutcomesMax = limits[.rememberedOutcomesMax]
         }
     }
 }

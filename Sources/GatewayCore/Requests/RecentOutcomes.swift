@@ -26,7 +26,7 @@ package struct RecentOutcomes: Sendable {
     /// How many outcomes that differ from the one remembered are logged for one session and advertisement.
     ///
     /// One is a contradiction that the ledger counts; a client that goes on is broken or wants to fill the disk.
-    package static let contradictionsLoggedMax = 4
+    package static let contradictionsLoggedMax = LimitName.contradictionsLoggedMax.value
     /// Places that are looked at for one hash.
     private static let ways = 4
     /// Where a table begins: a gateway with few listeners stays small.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
+import GatewayCore
 import Synchronization
 
 /// Tickets by which a page hears events, because a browser sends no header with its EventSource.
@@ -31,7 +32,7 @@ package final class EventTickets: Sendable {
     /// How long a ticket is good.
     package static let ticketLifetime: Duration = .seconds(30)
     /// The most tickets that were given, and are neither used nor over.
-    package static let ticketsMax = 256
+    package static let ticketsMax = LimitName.httpEventTicketsMax.value
 
     private let ticketsMax: Int
     private let state = Mutex(State())

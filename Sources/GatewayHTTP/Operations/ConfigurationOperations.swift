@@ -9,7 +9,7 @@ import HTTPTypes
 ///
 /// - Parameters:
 ///   - parts: what operations ask.
-///   - limits: of HTTP's server.
+///   - limits: all that are in force.
 /// - Returns: the operations.
 func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable () -> [LimitState]) -> [Operation] {
     [
@@ -49,13 +49,13 @@ func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable (
                         LimitsDocument.schema,
                         example: JSONValue(
                             encoding: LimitsDocument(
-                                [LimitState(.listenersMax, 100_000, key: "listeners.max", use: 1_200)],
+                                [LimitState(.listenersMax, 100_000, use: 1_200)],
                                 MetricRegistry()
                             )
                         )
                     )
                 )
             ]
-        ) { _ in .json(LimitsDocument(parts.administration.limits() + limits(), parts.metrics)) },
+        ) { _ in .json(LimitsDocument(limits(), parts.metrics)) },
     ]
 }

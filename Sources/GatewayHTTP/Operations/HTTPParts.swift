@@ -121,7 +121,7 @@ extension HTTPParts {
         package var reload: @Sendable () async throws -> ReloadDocument
         /// What the gateway runs with at present.
         package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
-        /// The limits that are in force, but for those of HTTP's server.
+        /// The gateway's limits that are in force.
         package var limits: @Sendable () -> [LimitState] = { [] }
         /// Who asked for what to be changed.
         package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in

@@ -11,7 +11,7 @@ struct OperationTable: Sendable {
     /// - Parameters:
     ///   - parts: what operations ask.
     ///   - events: makes what viewers read; `nil`: nobody does.
-    ///   - limits: of HTTP's server.
+    ///   - limits: all that are in force.
     init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {
         var operations = statusOperations(parts)
         operations += streamOperations(parts)

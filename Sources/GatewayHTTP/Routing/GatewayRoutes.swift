@@ -32,13 +32,18 @@ final class GatewayRoutes: Sendable {
     init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, isEncrypted: Bool, readers: WorkerThreads) {
         let streams = HTTPStreams(configuration, metrics: parts.metrics)
         let metrics = parts.metrics
-        let limits: @Sendable () -> [LimitState] = { configuration.limits(streams, metrics) }
+        // The gateway's, but for those that this server bounds itself, by its descriptors.
+        let limits: @Sendable () -> [LimitState] = {
+            let own = configuration.limits(streams, metrics)
+            let names = Set(own.map(\.name))
+            return parts.administration.limits().filter { !names.contains($0.name) } + own
+        }
         let readers = HTTPReaders(readers, configuration)
         let rights = RequestRights(parts, readers: readers)
         var settings = EventFeed.Settings()
         settings.interval = configuration.eventInterval
         settings.period = configuration.eventPeriod
-        self.events = EventFeed(parts, settings: settings) { parts.administration.limits() + limits() }
+        self.events = EventFeed(parts, settings: settings, limits: limits)
         self.table = OperationTable(parts, events: self.events, limits: limits)
         self.origins = RequestOrigins(rights, self.table)
         self.heads = RequestHeadRules(configuration, rights, self.origins)

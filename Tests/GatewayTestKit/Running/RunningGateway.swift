@@ -38,7 +38,7 @@ extension GatewayConfiguration {
         configuration.logSilenceMax = waitMax
         configuration.tracing.endTimeout = waitMax
         // Tests have one token after another refused, and shall not wait for it.
-        configuration.refusedTokensPerConnectionPerSecondMax = 0
+        configuration.limits[.refusedTokensPerConnectionPerSecondMax] = 0
         configuration.edgeThreads = Self.testEdgeThreads
         return configuration
     }

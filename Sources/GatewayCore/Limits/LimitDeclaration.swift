@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What a limit is counted in.
+package enum LimitUnit: String, CaseIterable, Sendable {
+    case bytes
+    case count
+    case perSecond = "1/s"
+    case milliseconds = "ms"
+}
+
+/// The key of the configuration that sets a limit.
+package struct LimitSetting: Hashable, Sendable {
+    /// As in the file, for instance `listeners.max`.
+    package let key: String
+    /// The values that the key accepts.
+    package let range: ClosedRange<Int>
+    /// What the value means, for operators, in Markdown.
+    package let meaning: String
+    /// Whether 0 says that there is no limit.
+    package let zeroIsNone: Bool
+    /// Whether a reload of a running gateway applies a new value.
+    package let isReloadable: Bool
+
+    init(
+        _ key: String,
+        _ range: ClosedRange<Int>,
+        zeroIsNone: Bool = false,
+        isReloadable: Bool = false,
+        _ meaning: String
+    ) {
+        self.key = key
+        self.range = range
+        self.meaning = meaning
+        self.zeroIsNone = zeroIsNone
+        self.isReloadable = isReloadable
+    }
+}
+
+/// What a limit is: its value, its unit, the key that sets it, and what happens when it is reached.
+///
+/// The configuration, `GET /v1/limits` and the reference pages read it.
+package struct LimitDeclaration: Hashable, Sendable {
+    /// The value, if no configuration sets another one.
+    package let value: Int
+    package let unit: LimitUnit
+    /// What the value counts, where unit and name do not say it, for instance `streams`.
+    package let subject: String
+    /// The default in words, where the gateway computes it at its start; `nil`: `value` is the default.
+    package let computedDefault: String?
+    /// What sets it; `nil`: it is fixed.
+    package let setting: LimitSetting?
+    /// What happens when it is reached, in Markdown.
+    package let effect: String
+
+    static func fixed(
+        _ value: Int,
+        _ unit: LimitUnit = .count,
+        of subject: String = "",
+        whenReached effect: String
+    ) -> Self {
+        Self(value: value, unit: unit, subject: subject, computedDefault: nil, setting: nil, effect: effect)
+    }
+
+    static func configured(
+        _ value: Int,
+        _ unit: LimitUnit = .count,
+        of subject: String = "",
+        by setting: LimitSetting,
+        whenReached effect: String
+    ) -> Self {
+        Self(value: value, unit: unit, subject: subject, computedDefault: nil, setting: setting, effect: effect)
+    }
+
+    /// A limit that follows from others, and from the machine.
+    static func computed(_ text: String, by setting: LimitSetting? = nil, whenReached effect: String) -> Self {
+        Self(value: 0, unit: .count, subject: "", computedDefault: text, setting: setting, effect: effect)
+    }
+
+    /// The default with its unit, as the reference pages show it.
+    package var defaultText: String {
+        if let computedDefault { return computedDefault }
+        let number =
+            switch self.unit {
+            case .bytes: "\(self.value) bytes"
+            case .count: "\(self.value)"
+            case .perSecond: "\(self.value) a second"
+            case .milliseconds: "\(self.value) ms"
+            }
+        return self.subject.isEmpty ? number : number + " " + self.subject
+    }
+
+    /// The most that may be with a value; `nil`: there is no limit.
+    package func maximum(_ value: Int) -> Int? {
+        value == 0 && self.setting?.zeroIsNone == true ? nil : value
+    }
+}
+
+extension LimitName {
+    /// The value, if no configuration sets another one.
+    package var value: Int { self.declaration.value }
+}
+
+/// The values of all limits: those of the declarations, but for those that a configuration or a test has changed.
+package struct LimitValues: Hashable, Sendable {
+    private var changed: [LimitName: Int] = [:]
+
+    package init() {}
+
+    package subscript(name: LimitName) -> Int {
+        get { self.changed[name] ?? name.value }
+        set { self.changed[name] = newValue == name.value ? nil : newValue }
+    }
+}

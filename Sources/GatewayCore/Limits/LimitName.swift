@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The limits that `cuecast_limits_hit_total` counts, by the names that they have in code.
+///
+/// To add a limit: add its case and its declaration here, and enforce it. The metric, the key of the configuration, `/v1/limits`
+/// and the reference pages follow. Each limit is shown from the start, as 0: a rate over a series that appears with its first
+/// hit misses that hit.
+package enum LimitName: String, CaseIterable, Sendable {
+    case acknowledgementBytesWaitingMax
+    case acknowledgementsWaitingMax
+    case auditRecordsWaitingMax
+    case boardBytesMax
+    case broadcastCallBytesWaitingMax
+    case broadcastCallsWaitingMax
+    case bytesWaitingMax
+    case connectionsMax
+    case connectionsPerAddressMax
+    case contradictionsLoggedMax
+    case controlAnswerBytesMax
+    case controlConnectionsMax
+    case controlIdleTimeout
+    case controlLineBytesMax
+    case controlReadTimeout
+    case deliveriesWaitingMax
+    case entriesWaitingMax
+    case entryBytesWaitingMax
+    case eventsMax
+    case forgottenSessionsMax
+    case framesPerMessageMax
+    case httpAnswerBytesMax
+    case httpBodyBytesMax
+    case httpConnectionsMax
+    case httpEventReadersMax
+    case httpEventTicketsMax
+    case httpListenersMax
+    case httpListenersPerAddressMax
+    case httpNoticesWaitingMax
+    case httpReadersWaitingMax
+    case httpRequestsWaitingMax
+    case httpRequestsWaitingPerAddressMax
+    case httpStreamsMax
+    case lightMessagesPerSecondMax
+    case listenersMax
+    case logBytesMax
+    case messagesPerAddressPerSecondMax
+    case messagesPerConnectionPerSecondMax
+    case messagesPerSecondMax
+    case messagesPerTurnMax
+    case recordBytesMax
+    case refusedTokensPerConnectionPerSecondMax
+    case rememberedOutcomesMax
+    case reportRowsMax
+    case requestsPerSessionPerSecondMax
+    case requestsWaitingPerConnectionMax
+    case ringBytesMax
+    case ringsBytesMax
+    case sessionsPerConnectionMax
+    case sessionsPerSubjectMax
+    case spansWaitingMax
+    case streamsMax
+    case subscriptionsPerConnectionMax
+    case tokenChecksWaitingMax
+    case traceFileBytesMax
+    case tracesPerSecondMax
+    case trackingsRememberedMax
+}
+
+extension LimitName {
+    /// The one place where it is declared: its value, its unit, its key, and what happens when it is reached.
+    package var declaration: LimitDeclaration {
+        switch self {
+        case .acknowledgementBytesWaitingMax:
+            .fixed(
+                64 * 1_048_576,
+                .bytes,
+                whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second"
+            )
+        case .acknowledgementsWaitingMax:
+            .fixed(20_000, whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second")
+        case .auditRecordsWaitingMax: .fixed(10_000, whenReached: "lines of the audit are lost and counted")
+        case .boardBytesMax:
+            .fixed(
+                1_024 * 1_048_576,
+                .bytes,
+                whenReached: "new breaks and larger advertisements are refused as `LIMIT_REACHED`"
+            )
+        case .broadcastCallBytesWaitingMax:
+            .fixed(
+                64 * 1_048_576,
+                .bytes,
+                whenReached: "requests of broadcasters over HTTP are refused as `LIMIT_REACHED`, retry in a second"
+            )
+        case .broadcastCallsWaitingMax:
+            .fixed(
+                1_024,
+                whenReached: "requests of broadcasters over HTTP are refused as `LIMIT_REACHED`, retry in a second"
+            )
+        case .bytesWaitingMax:
+            .configured(
+                256 * 1_048_576,
+                .bytes,
+                by: LimitSetting(
+                    "listeners.bytesWaitingMax",
+                    4_194_304...1_099_511_627_776,
+                    "bytes buffered for all connections; beyond it the gateway closes the connection with most"
+                ),
+                whenReached: "the connection that buffers most is closed"
+            )
+        case .connectionsMax:
+            .computed(
+                "follows from the limit on open files",
+                whenReached:
+                    "new connections wait; alarm `connections` ([descriptors](../operations/connections.md#connections-and-descriptors))"
+            )
+        case .connectionsPerAddressMax:
+            .configured(
+                4_096,
+                by: LimitSetting(
+                    "listeners.connectionsPerAddressMax",
+                    0...10_000_000,
+                    zeroIsNone: true,
+                    "connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit"
+                ),
+                whenReached: "the connection is closed as soon as it is accepted"
+            )
+        case .contradictionsLoggedMax:
+            .fixed(4, whenReached: "further different outcomes of one session and advertisement are not logged")
+        case .controlAnswerBytesMax: .fixed(4 * 1_048_576, .bytes, whenReached: "the command gets an error")
+        case .controlConnectionsMax: .fixed(16, whenReached: "the connection is refused")
+        case .controlIdleTimeout: .fixed(30_000, .milliseconds, whenReached: "the connection is closed")
+        case .controlLineBytesMax: .fixed(65_536, .bytes, whenReached: "the connection is closed")
+        case .controlReadTimeout: .fixed(30_000, .milliseconds, whenReached: "the connection is closed")
+        case .deliveriesWaitingMax: .fixed(100_000, whenReached: "batches are refused as `UNAVAILABLE`")
+        case .entriesWaitingMax:
+            .fixed(10_000, whenReached: "requests of broadcasters are refused as `UNAVAILABLE`, retry in a second")
+        case .entryBytesWaitingMax:
+            .fixed(
+                64 * 1_048_576,
+                .bytes,
+                whenReached: "requests of broadcasters are refused as `UNAVAILABLE`, retry in a second"
+            )
+        case .eventsMax:
+            .fixed(
+                65_536,
+                whenReached:
+                    "a fault of the gateway: an answer of the log is lost. Restart it and report the fault with its log"
+            )
+        case .forgottenSessionsMax: .fixed(10_000, whenReached: "`cuecast forget` fails")
+        case .framesPerMessageMax: .fixed(64, whenReached: "the connection is closed")
+        case .httpAnswerBytesMax:
+            .fixed(
+                64 * 1_048_576,
+                .bytes,
+                whenReached: "the connections whose peers have not read for longest are closed"
+            )
+        case .httpBodyBytesMax:
+            .fixed(32 * 1_048_576, .bytes, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpConnectionsMax:
+            .fixed(
+                256,
+                of: "and `http.listenersMax`",
+                whenReached: "the connection that was idle longest is closed"
+            )
+        case .httpEventReadersMax: .fixed(32, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpEventTicketsMax: .fixed(256, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpListenersMax:
+            .configured(
+                1_000,
+                by: LimitSetting(
+                    "http.listenersMax",
+                    0...1_000_000,
+                    "listeners that get their notices over HTTP at a time"
+                ),
+                whenReached: "the listener is refused as `LIMIT_REACHED`"
+            )
+        case .httpListenersPerAddressMax:
+            .configured(
+                256,
+                by: LimitSetting(
+                    "http.listenersPerAddressMax",
+                    1...1_000_000,
+                    "such listeners from one address (IPv6: one network of 64 bits), loopback not counted"
+                ),
+                whenReached: "the listener is refused as `LIMIT_REACHED`"
+            )
+        case .httpNoticesWaitingMax:
+            .fixed(
+                512,
+                of: "notices of a listener",
+                whenReached: "its stream of notices ends as `slow`; it reconnects and recovers"
+            )
+        case .httpReadersWaitingMax: .fixed(64, whenReached: "reports and lists get 503 with `Retry-After`")
+        case .httpRequestsWaitingMax: .fixed(4_096, whenReached: "the request is refused")
+        case .httpRequestsWaitingPerAddressMax: .fixed(256, whenReached: "the request is refused")
+        case .httpStreamsMax: .fixed(64, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .lightMessagesPerSecondMax: .fixed(32, .perSecond, whenReached: "the connection is read after quiet ones")
+        case .listenersMax:
+            .computed(
+                "one for each connection, \(DescriptorReserve.listenersDefaultMax) at most",
+                by: LimitSetting(
+                    "listeners.max",
+                    0...10_000_000,
+                    isReloadable: true,
+                    "sessions; 0: one for each connection that the limit on open files allows, \(DescriptorReserve.listenersDefaultMax) at most"
+                ),
+                whenReached: "joins are refused as `LIMIT_REACHED`"
+            )
+        case .logBytesMax:
+            .configured(
+                20 * 1_073_741_824,
+                .bytes,
+                by: LimitSetting(
+                    "log.bytesMax",
+                    67_108_864...17_592_186_044_416,
+                    "bytes of the event log, at which new work is refused"
+                ),
+                whenReached: "new work is refused as `UNAVAILABLE` ([disk failures](../operations/disk-failures.md))"
+            )
+        case .messagesPerAddressPerSecondMax:
+            .configured(
+                50_000,
+                .perSecond,
+                by: LimitSetting(
+                    "listeners.messagesPerAddressPerSecondMax",
+                    0...100_000_000,
+                    zeroIsNone: true,
+                    "messages a second of all connections from one address (loopback is not limited); the gateway reads further ones later; 0: no limit"
+                ),
+                whenReached: "the gateway reads from the address's connections later"
+            )
+        case .messagesPerConnectionPerSecondMax:
+            .configured(
+                1_000,
+                .perSecond,
+                by: LimitSetting(
+                    "listeners.messagesPerConnectionPerSecondMax",
+                    0...1_000_000,
+                    zeroIsNone: true,
+                    "messages of one connection a second; the gateway reads further ones later; 0: no limit"
+                ),
+                whenReached: "the gateway reads from the connection later"
+            )
+        case .messagesPerSecondMax:
+            .configured(
+                1_000_000,
+                .perSecond,
+                by: LimitSetting(
+                    "listeners.messagesPerSecondMax",
+                    0...100_000_000,
+                    zeroIsNone: true,
+                    "messages a second of all connections together; the gateway reads further ones later; 0: no limit"
+                ),
+                whenReached: "the gateway reads from the connections later"
+            )
+        case .messagesPerTurnMax:
+            .fixed(16, of: "messages in a row", whenReached: "the connection waits behind other busy ones")
+        case .recordBytesMax: .fixed(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record")
+        case .refusedTokensPerConnectionPerSecondMax:
+            .configured(
+                1,
+                .perSecond,
+                by: LimitSetting(
+                    "listeners.refusedTokensPerConnectionPerSecondMax",
+                    0...1_000_000,
+                    zeroIsNone: true,
+                    "refused tokens of one connection a second, twice as many at once; the gateway reads from the connection later; 0: no limit"
+                ),
+                whenReached: "the gateway reads from the connection later"
+            )
+        case .rememberedOutcomesMax:
+            .fixed(
+                524_288,
+                whenReached:
+                    "the oldest is forgotten: a repeat of it is logged once more; counted if it was younger than a minute"
+            )
+        case .reportRowsMax: .fixed(2_000_000, whenReached: "the report is refused as `TOO_LARGE`")
+        case .requestsPerSessionPerSecondMax:
+            .configured(
+                1_000,
+                .perSecond,
+                by: LimitSetting(
+                    "listeners.requestsPerSecondMax",
+                    0...1_000_000,
+                    zeroIsNone: true,
+                    isReloadable: true,
+                    "requests of one session a second; 0: no limit"
+                ),
+                whenReached: "the request is refused as `RATE_LIMITED`"
+            )
+        case .requestsWaitingPerConnectionMax:
+            .fixed(64, whenReached: "the gateway reads from the connection again when half of them are answered")
+        case .ringBytesMax:
+            .fixed(
+                1_048_576,
+                .bytes,
+                of: "of a stream",
+                whenReached: "a slow listener is skipped ahead and joins again"
+            )
+        case .ringsBytesMax:
+            .fixed(
+                128 * 1_048_576,
+                .bytes,
+                of: "of all streams",
+                whenReached:
+                    "the largest rings drop their older halves; slow listeners are skipped ahead and join again"
+            )
+        case .sessionsPerConnectionMax:
+            .configured(
+                100,
+                of: "within a lease",
+                by: LimitSetting(
+                    "listeners.sessionsPerConnectionMax",
+                    0...10_000_000,
+                    zeroIsNone: true,
+                    "sessions that one connection may begin within a lease; 0: no limit"
+                ),
+                whenReached:
+                    "joins are refused as `LIMIT_REACHED`; those beyond `listeners.sessionsPerAddressMax` count here too"
+            )
+        case .sessionsPerSubjectMax:
+            .configured(
+                10,
+                by: LimitSetting(
+                    "listeners.sessionsPerSubjectMax",
+                    0...1_000_000,
+                    zeroIsNone: true,
+                    isReloadable: true,
+                    "sessions of a token's subject at a time, if the token has no number; 0: no limit"
+                ),
+                whenReached: "joins are refused as `LIMIT_REACHED`"
+            )
+        case .spansWaitingMax: .fixed(10_000, whenReached: "further spans are lost and counted")
+        case .streamsMax: .fixed(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")
+        case .subscriptionsPerConnectionMax: .fixed(16, of: "streams", whenReached: "the connection is closed")
+        case .tokenChecksWaitingMax: .fixed(1_024, whenReached: "joins are refused as `LIMIT_REACHED`")
+        case .traceFileBytesMax:
+            .configured(
+                64 * 1_048_576,
+                .bytes,
+                by: LimitSetting(
+                    "tracing.fileBytesMax",
+                    1_048_576...1_099_511_627_776,
+                    isReloadable: true,
+                    "size at which that file becomes `FILE.1` and a new one begins"
+                ),
+                whenReached: "a new file begins; one older file is kept"
+            )
+        case .tracesPerSecondMax:
+            .configured(
+                100,
+                .perSecond,
+                by: LimitSetting(
+                    "tracing.tracesPerSecondMax",
+                    1...100_000,
+                    isReloadable: true,
+                    "traces a second, of broadcasters and of listeners each"
+                ),
+                whenReached: "further requests are handled without tracing"
+            )
+        case .trackingsRememberedMax:
+            .fixed(65_536, whenReached: "the oldest tracking URL is forgotten: a repeat of it counts again")
+        }
+    }
+}
