@@ -138,11 +138,13 @@ let package = Package(
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
+        library("GatewayDocuments", ["GatewayCore", "CuecastWire"]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire",
+                "GatewayCore", "GatewayDocuments", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits",
+                "CuecastWire",
                 deque, lifecycle, logging,
                 configuration, yams,
             ]
@@ -150,8 +152,8 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
-                "TokenFormats", "Tokens",
+                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "GatewayDocuments", "CuecastWire", "NetworkIO",
+                "SecretFiles", "TokenFormats", "Tokens",
                 heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
             // scripts/embed-dashboard puts these into the program.
@@ -161,16 +163,17 @@ let package = Package(
         library("Tokens", ["TokenFormats", "GatewayCore", "CuecastWire", "SecretFiles", jwt]),
         library(
             "CommandSupport",
-            ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
+            ["CuecastWire", "GatewayDocuments", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
         library("LiveTerminal"),
-        library("TopView", ["LiveTerminal", "GatewayCore", "GatewayHTTP"]),
+        library("TopView", ["LiveTerminal", "GatewayCore", "GatewayDocuments"]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
-                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
+                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore",
+                "GatewayDocuments", "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles",
                 "TokenFormats", "Tokens", "TopView", argumentParser, lifecycle, signals, logging,
             ],
@@ -188,7 +191,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "CuecastLoadCommand",
-            dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
+            dependencies: ["CommandSupport", "GatewayDocuments", "LoadEngine", "CuecastWire", argumentParser],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -293,22 +296,23 @@ let package = Package(
         tests(
             "GatewayHTTPTests",
             [
-                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayTestKit",
-                "CuecastWire",
+                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayDocuments",
+                "GatewayTestKit", "CuecastWire",
                 "SecretFiles", "SQLiteStore", "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
             ]
         ),
         tests(
             "GatewayTests",
             [
-                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "Edge", "NetworkIO", "TLS", "ZeroMQ",
-                "TestSupport",
+                "Gateway", "GatewayCore", "GatewayDocuments", "GatewayTestKit", "CuecastWire", "Edge", "NetworkIO",
+                "TLS", "ZeroMQ", "TestSupport",
                 hashTrees, lifecycle, logging,
             ]
         ),
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
         tests("LiveTerminalTests", ["LiveTerminal", "TestSupport"]),
-        tests("TopViewTests", ["TopView", "GatewayHTTP", "LiveTerminal", "TestSupport"]),
+        tests("TopViewTests", ["TopView", "GatewayDocuments", "LiveTerminal", "TestSupport"]),
+        tests("GatewayDocumentsTests", ["GatewayDocuments", "GatewayCore"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", crypto, hashTrees]),
         tests(
             "ListenerTransportTests",
@@ -325,7 +329,8 @@ let package = Package(
 let onlyOnLinux: Set = [
     "CEpoll", "COpenSSL", "CSHA256", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
     "CuecastLoadCommand",
-    "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
+    "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",
+    "GatewayDocumentsTests", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
     "LiveTerminal", "LiveTerminalTests", "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
-import GatewayHTTP
+import GatewayDocuments
 package import LiveTerminal
 
 /// The lines that a screen shows.

@@ -504,9 +504,6 @@ package enum ConfigurationTable {
         },
     ]
 
-    /// What values can be.
-    package static let units = ["text", "flag", "duration", "bytes", "1/s", "ppm", "ratio", "count"]
-
     /// A part of everything, as one writes it in a configuration.
     private static func ratio(_ value: String) -> Double? {
         // No sign, no exponent, no name of a number.

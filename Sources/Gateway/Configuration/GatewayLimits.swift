@@ -5,14 +5,6 @@ import CuecastWire
 import Edge
 package import GatewayCore
 
-/// What a limit is counted in.
-package enum LimitUnit: String, CaseIterable, Sendable {
-    case bytes
-    case count
-    case perSecond = "1/s"
-    case milliseconds = "ms"
-}
-
 /// A limit as it is in force.
 package struct LimitState: Hashable, Sendable {
     /// As `cuecast_limits_hit_total` has it.

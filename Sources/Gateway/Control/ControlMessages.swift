@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GatewayDocuments
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
