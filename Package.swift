@@ -146,11 +146,13 @@ let package = Package(
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
+        library("GatewayDocuments", ["GatewayCore", "CuecastWire"]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "SecretFiles", "SystemSupport", "TLS", "ZeroMQ", "CuecastWire",
+                "GatewayCore", "GatewayDocuments", "Edge", "SecretFiles", "SystemSupport", "TLS", "ZeroMQ",
+                "CuecastWire",
                 deque, lifecycle, logging,
                 configuration, yams,
             ]
@@ -158,7 +160,8 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "SystemSupport",
+                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "GatewayDocuments", "CuecastWire",
+                "SecretFiles", "SystemSupport",
                 "TokenFormats", "Tokens",
                 heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
@@ -169,15 +172,16 @@ let package = Package(
         library("Tokens", ["TokenFormats", "GatewayCore", "CuecastWire", "SecretFiles", jwt]),
         library(
             "CommandSupport",
-            ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
+            ["CuecastWire", "GatewayDocuments", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
-        library("LiveTerminal", ["GatewayCore", "GatewayHTTP"]),
+        library("LiveTerminal", ["GatewayCore", "GatewayDocuments"]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
-                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
+                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayDocuments",
+                "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",
                 "TokenFormats", "Tokens", argumentParser, lifecycle, signals, logging,
             ],
@@ -193,7 +197,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "CuecastLoadCommand",
-            dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
+            dependencies: ["CommandSupport", "GatewayDocuments", "LoadEngine", "CuecastWire", argumentParser],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -299,21 +303,23 @@ let package = Package(
         tests(
             "GatewayHTTPTests",
             [
-                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayTestKit",
-                "CuecastWire",
+                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayDocuments",
+                "GatewayTestKit", "CuecastWire",
                 "SecretFiles", "SQLiteStore", "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
             ]
         ),
         tests(
             "GatewayTests",
             [
-                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "Edge", "SystemSupport", "TLS", "ZeroMQ",
+                "Gateway", "GatewayCore", "GatewayDocuments", "GatewayTestKit", "CuecastWire", "Edge", "SystemSupport",
+                "TLS", "ZeroMQ",
                 "TestSupport",
                 hashTrees, lifecycle, logging,
             ]
         ),
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
-        tests("LiveTerminalTests", ["LiveTerminal", "GatewayHTTP", "TestSupport"]),
+        tests("LiveTerminalTests", ["LiveTerminal", "GatewayDocuments", "TestSupport"]),
+        tests("GatewayDocumentsTests", ["GatewayDocuments", "GatewayCore"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", crypto, hashTrees]),
         tests(
             "ListenerTransportTests",
@@ -330,7 +336,8 @@ let package = Package(
 let onlyOnLinux: Set = [
     "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
     "CuecastLoadCommand",
-    "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
+    "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",
+    "GatewayDocumentsTests", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
     "LiveTerminal", "LiveTerminalTests", "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "SQLiteStore", "SQLiteStoreTests",

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
-import GatewayHTTP
+import GatewayDocuments
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

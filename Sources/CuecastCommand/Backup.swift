@@ -6,6 +6,7 @@ import CommandSupport
 import CuecastWire
 import Foundation
 import Gateway
+import GatewayDocuments
 import SQLiteStore
 
 struct Backup: AsyncParsableCommand {

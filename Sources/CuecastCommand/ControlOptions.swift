@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import GatewayDocuments
 
 /// Which gateway of this machine a command speaks to: the one that runs in a data directory.
 struct ControlOptions: ParsableArguments {

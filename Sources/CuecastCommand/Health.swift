@@ -7,7 +7,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
-import GatewayHTTP
+import GatewayDocuments
 
 struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,12 +49,6 @@ struct Health: AsyncParsableCommand {
 
     func validate() throws {
         guard self.timeoutDuration > .zero else { throw ValidationError("--timeout must be more than 0.") }
-    }
-
-    /// What `/healthz` answers.
-    private struct LifeDocument: Decodable {
-        let status: String
-        let sentence: String?
     }
 
     /// What is printed for programs.

@@ -4,7 +4,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 import Synchronization
 
 /// A gateway as commands for operators ask it over HTTP.

@@ -5,7 +5,7 @@ import ArgumentParser
 import CommandSupport
 import CuecastWire
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

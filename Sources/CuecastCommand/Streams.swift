@@ -4,7 +4,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 
 struct Streams: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

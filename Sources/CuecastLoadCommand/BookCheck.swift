@@ -4,6 +4,7 @@
 import CommandSupport
 import CuecastWire
 import Foundation
+import GatewayDocuments
 import LoadEngine
 
 /// Compares what the gateway's books say of our breaks with what was sent.
@@ -17,33 +18,6 @@ struct BookCheck {
 
     /// How long the gateway may take until its books have all of it.
     let patience: Duration
-
-    /// As much of `GET /v1/reports/STREAM/BREAK` as is compared.
-    private struct Document: Decodable {
-        struct Counts: Decodable {
-            var delivered: Int
-            var played: Int
-            var ignored: Int
-            var failed: Int
-            var contradictions: Int
-        }
-
-        struct Break: Decodable {
-            var total: Counts
-        }
-
-        struct Progress: Decodable {
-            var offset: UInt64
-            var head: UInt64?
-        }
-
-        var breaks: [Break]
-        var balanced: Bool
-        var lanes: [String: Progress]
-
-        /// Whether the ledger has read all that the log has.
-        var isCurrent: Bool { self.lanes.values.allSatisfy { $0.offset >= $0.head ?? 0 } }
-    }
 
     /// There are no books.
     private struct NoReport: Error {
@@ -72,7 +46,7 @@ struct BookCheck {
                     ("ignored", tally.ignored, found?.ignored), ("failed", tally.failed, found?.failed),
                     ("contradictions", 0, found?.contradictions),
                 ]
-                for (name, sent, found) in pairs where sent != found {
+                for (name, sent, found) in pairs where found.map({ Int($0) }) != sent {
                     different += 1
                     outcome.statistics.findings.add(
                         .booksDiffer,
@@ -104,7 +78,9 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport) -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport)
+        -> ReportDocument.Counts?
+    {
         let deadline = ContinuousClock.now + self.patience
         while true {
             do throws(NoReport) {
@@ -120,11 +96,11 @@ struct BookCheck {
         }
     }
 
-    private func document(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport) -> Document? {
+    private func document(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport) -> ReportDocument? {
         let answer = try self.answer(for: "/v1/reports/\(each.stream)/\(each.id)", at: endpoint)
         switch answer.status {
         case 200:
-            guard let document = try? JSONDecoder().decode(Document.self, from: answer.body) else {
+            guard let document = try? JSONDecoder().decode(ReportDocument.self, from: answer.body) else {
                 throw NoReport(reason: "its answer cannot be read", mayCome: false)
             }
             return document
@@ -143,4 +119,9 @@ struct BookCheck {
             }
         }
     }
+}
+
+extension ReportDocument {
+    /// Whether the ledger has read all that the log has.
+    fileprivate var isCurrent: Bool { self.lanes.values.allSatisfy { $0.offset >= $0.head ?? 0 } }
 }

@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import GatewayDocuments
 import GatewayHTTP
 import GatewayTestKit
 import TestSupport

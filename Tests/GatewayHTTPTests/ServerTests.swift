@@ -3,6 +3,7 @@
 
 import Foundation
 import Gateway
+import GatewayDocuments
 import GatewayHTTP
 import Testing
 

@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import GatewayTestKit
 import Testing
 
@@ -63,7 +64,7 @@ struct ConfigurationTests {
         #expect(running.configuration.limits[.listenersMax] == 7 && running.configuration.breaks.hold == .seconds(600))
         #expect(running.configuration.logLevel == "debug")
         let units = Dictionary(uniqueKeysWithValues: ConfigurationTable.rows.map { ($0.key, $0.unit) })
-        #expect(Set(units.values) == Set(ConfigurationTable.units))
+        #expect(Set(units.values) == Set(ConfigurationDocument.Setting.units))
         for (key, unit) in [
             ("log.bytesMax", "bytes"), ("listeners.bytesWaitingMax", "bytes"), ("breaks.hold", "duration"),
             ("listeners.requestsPerSecondMax", "1/s"), ("breaks.batchRequestsPerSecond", "1/s"),

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import GatewayDocuments
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -82,8 +83,7 @@ enum ExchangeFaults {
 
     /// Whether a gateway answers in plain that it wants TLS.
     static func isCallForTLS(_ status: Int, _ body: [UInt8]) -> Bool {
-        struct Document: Decodable { let code: String }
         guard status == 400 else { return false }
-        return (try? JSONDecoder().decode(Document.self, from: Data(body)))?.code == "ENCRYPTED"
+        return (try? JSONDecoder().decode(ProblemDocument.self, from: Data(body)))?.code == ProblemCode.encrypted.name
     }
 }

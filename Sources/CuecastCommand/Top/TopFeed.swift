@@ -3,7 +3,7 @@
 
 import CommandSupport
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 import LiveTerminal
 import Synchronization
 

@@ -4,6 +4,7 @@
 import Configuration
 import CuecastWire
 import Foundation
+import GatewayDocuments
 import Yams
 
 extension GatewayConfiguration {

@@ -96,9 +96,6 @@ package enum ConfigurationTable {
         return rows
     }()
 
-    /// What values can be.
-    package static let units = ["text", "flag", "duration", "bytes", "1/s", "ppm", "ratio", "count"]
-
     /// What a number counts, by the name of its key.
     private static func unit(ofNumber key: String) -> String {
         if key.lowercased().contains("bytes") { return "bytes" }

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import GatewayDocuments
 import Synchronization
-
-/// Where a value of the configuration comes from.
-package enum ConfigurationSource: String, CaseIterable, Sendable {
-    case flag
-    case environment
-    case file
-    case `default`
-}
 
 /// What a gateway runs with at present, and where each value comes from.
 package struct RunningConfiguration: Hashable, Sendable {

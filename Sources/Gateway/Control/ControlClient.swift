@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import GatewayDocuments
+
 /// Asks a running gateway through the control socket of its data directory; for the command line.
 ///
 /// ```swift

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import GatewayDocuments
 import Synchronization
 
 /// The table of what can be asked of a running gateway through its control socket.

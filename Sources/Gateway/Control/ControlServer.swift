@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
+import GatewayDocuments
 import Logging
 import Synchronization
 

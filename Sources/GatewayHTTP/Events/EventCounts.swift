@@ -4,6 +4,7 @@
 package import CuecastWire
 package import Gateway
 package import GatewayCore
+package import GatewayDocuments
 import Synchronization
 
 /// The counts of streams that somebody watches, as bytes: made once for each change, whoever and however many watch the stream.

@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import Synchronization
 
 /// Makes each event once, as bytes, for all who read them; while nobody reads it does nothing.

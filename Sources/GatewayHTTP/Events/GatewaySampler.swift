@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 
 /// Works out how the gateway is from what its metrics say from one second to the next.
 struct GatewaySampler {
@@ -80,7 +81,7 @@ struct GatewaySampler {
             .reduce(0) { $0 + metrics.value(.ledgerLag, .lane(.acknowledgements($1))) }
         if lag == 0 { self.behindSince = nil } else if self.behindSince == nil { self.behindSince = now }
         return GatewayEventDocument(
-            at: self.parts.now().description,
+            at: self.parts.now(),
             listeners: self.overview.listenerCount,
             listenersHTTP: metrics.value(.httpListeners),
             streams: self.overview.streamIDs.count,
@@ -120,7 +121,7 @@ struct GatewaySampler {
         let states = Dictionary(self.limits().map { ($0.name, $0.maximum) }) { first, _ in first }
         return hit.map { name in
             GatewayEventDocument.Limit(
-                limit: name.rawValue,
+                name,
                 refused: self.parts.metrics.value(.limitsHit, .limit(name)),
                 max: states[name] ?? nil
             )

@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 
@@ -115,68 +116,4 @@ extension ProblemCode {
         case .targetTooLong: .tooLarge
         }
     }
-}
-
-extension AuditDocument {
-    static let schema = NamedSchema(
-        "Audit",
-        Schema.object(
-            [
-                "now": Schema.instant("The gateway's clock."),
-                "entries": Schema.array(of: Entry.schema.reference, "The newest first."),
-                "before": Schema.count("What `before` takes for the next page; absent on the last one."),
-            ],
-            optional: ["before"]
-        ),
-        uses: [Entry.schema]
-    )
-
-    static let example = AuditDocument(
-        now: "2026-05-01T12:00:00.000000Z",
-        entries: [
-            Entry(
-                number: 18,
-                at: "2026-05-01T11:59:50.000000Z",
-                by: "studio",
-                entrance: "http",
-                address: "192.0.2.7:50123",
-                requestId: "7204418",
-                action: "postpone",
-                stream: "radio1",
-                break: "noon-1",
-                outcome: "refused",
-                code: "REVISION_CONFLICT",
-                sentence: "The break noon-1 has revision 3, and 2 is expected.",
-                revision: nil
-            )
-        ],
-        before: 18
-    )
-}
-
-extension AuditDocument.Entry {
-    static let schema = NamedSchema(
-        "AuditEntry",
-        Schema.object(
-            [
-                "number": Schema.count("Counted from 1; what `before` takes."),
-                "at": Schema.instant("When the answer was given, by the gateway's clock."),
-                "by": Schema.text("Who asked; absent where askers are not told apart."),
-                "entrance": Schema.oneOf(RequestOrigin.Entrance.allCases.map(\.rawValue), "By which way it came."),
-                "address": Schema.text("Where the peer is; absent where that is not known."),
-                "requestId": Schema.text("By which whoever asked knows the request."),
-                "action": Schema.text("What was asked for, such as `publish`, `postpone` or `reload`."),
-                "stream": Schema.stream,
-                "break": Schema.breakID,
-                "outcome": Schema.oneOf(
-                    AuditRecord.Outcome.allCases.map(\.rawValue),
-                    "What became of it; `missing`: lines before this one could not be kept."
-                ),
-                "code": Schema.text("The reason code of a refusal."),
-                "sentence": Schema.text("What whoever asked was told."),
-                "revision": Schema.count("The revision of the break afterwards."),
-            ],
-            optional: ["by", "address", "requestId", "stream", "break", "code", "sentence", "revision"]
-        )
-    )
 }

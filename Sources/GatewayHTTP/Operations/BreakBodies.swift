@@ -4,6 +4,7 @@
 import BreakDocuments
 import CuecastWire
 import Gateway
+import GatewayDocuments
 
 /// The bodies of requests about breaks, as `BreakDocument` reads them.
 enum BreakBodies {

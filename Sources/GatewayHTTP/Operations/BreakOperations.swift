@@ -5,6 +5,7 @@ import BreakDocuments
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 
 /// Breaks: to see them, to publish them, and to steer them.
@@ -424,66 +425,7 @@ extension OperationAnswer {
         "One page.",
         OperationContent(
             BreakListDocument.schema,
-            example: [
-                "now": "2026-05-01T11:59:50.000000Z", "breaks": [BreakListDocument.Break.example], "after": "radio1/17",
-            ]
+            example: BreakListDocument.example
         )
     )
-}
-
-extension BreakListDocument {
-    static let schema = NamedSchema(
-        "BreakList",
-        Schema.object(
-            [
-                "now": Schema.instant("The gateway's clock."),
-                "breaks": Schema.array(of: Break.schema.reference),
-                "after": Schema.text("What `after` takes for the next page; absent on the last one."),
-            ],
-            optional: ["after"]
-        ),
-        uses: [Break.schema]
-    )
-}
-
-extension BreakListDocument.Break {
-    static let schema = NamedSchema(
-        "Break",
-        Schema.object(
-            [
-                "stream": Schema.stream,
-                "break": Schema.breakID,
-                "state": Schema.oneOf(BreakState.allCases.map(\.name)),
-                "start": Schema.instant("Absent while it has none."),
-                "end": Schema.instant("When it ends or ended; absent while that is open."),
-                "durationMilliseconds": Schema.count("The most that it lasts; absent: until it is ended."),
-                "ads": Schema.count("How many."),
-                "firstAdTitle": Schema.text(),
-                "preStream": Schema.flag("Whether it is given to every listener that joins while it is open."),
-                "exact": Schema.flag("Whether late listeners get only what fits."),
-                "position": Schema.text(
-                    "Of the last notice about it, as EPOCH:SEQUENCE; the epoch is hexadecimal, as in `listen`."
-                ),
-                "announce": Schema.instant("When its announcement is due."),
-                "holdUntil": Schema.instant("Until when a cued or pre-stream break is held open."),
-                "published": Schema.instant(),
-                "broadcaster": Schema.text("Who published it; absent where broadcasters are not told apart."),
-                "revision": Schema.count("1 when it was published, and one more with each change."),
-                "leftOut": Schema.array(
-                    of: Schema.text(),
-                    "What of the VAST document that was sent is not in the break, each with its reason; absent where nothing is missing."
-                ),
-            ],
-            optional: [
-                "start", "end", "durationMilliseconds", "position", "announce", "holdUntil", "broadcaster", "leftOut",
-            ]
-        )
-    )
-
-    static let example: JSONValue = [
-        "stream": "radio1", "break": "noon-1", "state": "announced", "start": "2026-05-01T12:00:00.000000Z",
-        "end": "2026-05-01T12:00:30.000000Z", "durationMilliseconds": 30_000, "ads": 1, "firstAdTitle": "Spring sale",
-        "preStream": false, "exact": false, "position": "7:12", "announce": "2026-05-01T11:59:52.000000Z",
-        "published": "2026-05-01T11:59:40.000000Z", "broadcaster": "studio", "revision": 2,
-    ]
 }

@@ -3,6 +3,7 @@
 
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 
 /// What the gateway runs with: configuration and limits as they are in force.
@@ -58,4 +59,41 @@ func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable (
             ]
         ) { _ in .json(LimitsDocument(limits(), parts.metrics)) },
     ]
+}
+
+extension ConfigurationDocument {
+    fileprivate init(_ running: RunningConfiguration) {
+        self.init(
+            settings: ConfigurationTable.rows.map { row in
+                Setting(
+                    key: row.key,
+                    value: row.text(of: running.configuration),
+                    default: row.defaultText,
+                    unit: row.unit,
+                    source: running.sources[row.key] ?? .default,
+                    environmentVariable: row.environmentVariable,
+                    reloadable: row.isReloadable,
+                    meaning: row.help
+                )
+            }
+        )
+    }
+}
+
+extension LimitsDocument {
+    fileprivate init(_ limits: [LimitState], _ metrics: MetricRegistry) {
+        self.init(
+            limits: limits.sorted { $0.name.rawValue < $1.name.rawValue }
+                .map { each in
+                    Limit(
+                        each.name,
+                        max: each.maximum,
+                        unit: each.unit,
+                        key: each.key,
+                        use: each.use,
+                        hits: metrics.value(.limitsHit, .limit(each.name))
+                    )
+                }
+        )
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Gateway
+import GatewayDocuments
 import HTTPTypes
 import Synchronization
 
@@ -76,15 +76,4 @@ private final class MadeOnce<Value: Sendable>: Sendable {
             return made
         }
     }
-}
-
-extension IndexDocument {
-    static let schema = NamedSchema(
-        "Index",
-        Schema.object([
-            "service": Schema.text(),
-            "operations": Schema.map(of: Schema.text(), "What each is for, by method and path."),
-            "openapi": Schema.text("Where all of it is described for programs."),
-        ])
-    )
 }

@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import HummingbirdCore
 
@@ -172,14 +173,4 @@ private func makeTicket(_ parts: HTTPParts, _ tickets: EventTickets) -> Operatio
 extension Duration {
     /// Whole seconds, for people.
     fileprivate var inSecondsText: String { "\(Int(self.inSeconds)) s" }
-}
-
-extension EventTicketDocument {
-    static let schema = NamedSchema(
-        "EventTicket",
-        Schema.object([
-            "ticket": Schema.text("What `readEvents` takes; it belongs into no log."),
-            "expires": Schema.instant("Until when it must be used, by the gateway's clock."),
-        ])
-    )
 }

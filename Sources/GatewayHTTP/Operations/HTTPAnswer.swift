@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 import NIOCore

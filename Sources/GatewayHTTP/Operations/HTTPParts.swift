@@ -4,6 +4,7 @@
 package import CuecastWire
 package import Gateway
 package import GatewayCore
+package import GatewayDocuments
 package import Logging
 
 /// Where a request came from, for logs and audit.

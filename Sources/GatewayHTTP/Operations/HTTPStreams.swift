@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import GatewayDocuments
 import Synchronization
 
 /// Who reads an answer that goes on: each kind has a limit of its own, so that one cannot lock out the other.

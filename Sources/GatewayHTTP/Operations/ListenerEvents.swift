@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import SystemSupport
 
 /// The notices of one listener as server-sent events (HTML, section "Server-sent events").

@@ -6,6 +6,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -135,7 +136,7 @@ private func batch(_ listeners: ListenerEntrance) -> Operation {
         parameters: [.streamInPath, .breakInPath],
         body: OperationBody(
             contents: [
-                OperationContent(ListenerSchemas.batchRequest, example: ["session": .string(Example.session)])
+                OperationContent(BatchRequestDocument.schema, example: ["session": .string(Example.session)])
             ],
             isRequired: true,
             bytesMax: ListenerLimits.requestBodyBytesMax
@@ -143,7 +144,7 @@ private func batch(_ listeners: ListenerEntrance) -> Operation {
         answers: [
             OperationAnswer(
                 "The ads.",
-                OperationContent(ListenerSchemas.batch, example: JSONValue(encoding: Example.batch))
+                OperationContent(BatchDocument.schema, example: JSONValue(encoding: Example.batch))
             )
         ],
         refusals: ListenerCodes.batches
@@ -175,7 +176,7 @@ private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
         body: OperationBody(
             contents: [
                 OperationContent(
-                    ListenerSchemas.acknowledgeRequest,
+                    AcknowledgeRequestDocument.schema,
                     example: [
                         "session": .string(Example.session), "delivery": "AAAA",
                         "outcomes": [
@@ -195,7 +196,7 @@ private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
             OperationAnswer(
                 "It is recorded.",
                 OperationContent(
-                    ListenerSchemas.acknowledged,
+                    AcknowledgedDocument.schema,
                     example: JSONValue(encoding: AcknowledgedDocument(gatewayUs: Example.time, recorded: 1))
                 )
             )
@@ -222,7 +223,7 @@ private func leave(_ listeners: ListenerEntrance) -> Operation {
         parameters: [.streamInPath],
         body: OperationBody(
             contents: [
-                OperationContent(ListenerSchemas.leaveRequest, example: ["session": .string(Example.session)])
+                OperationContent(LeaveRequestDocument.schema, example: ["session": .string(Example.session)])
             ],
             isRequired: true,
             bytesMax: ListenerLimits.requestBodyBytesMax,
@@ -376,14 +377,14 @@ extension DecodingError {
     }
 }
 
-// MARK: - Schemas
+// MARK: - Descriptions
 
 extension OperationAnswer {
     fileprivate static func gatewayTime(_ description: String) -> OperationAnswer {
         OperationAnswer(
             description,
             OperationContent(
-                ListenerSchemas.time,
+                TimeDocument.schema,
                 example: JSONValue(encoding: TimeDocument(gatewayUs: Example.time))
             )
         )
@@ -406,128 +407,4 @@ private enum Example {
         ),
         at: Timestamp(microseconds: time)
     )
-}
-
-extension Schema {
-    static let session: JSONValue = [
-        "type": "string", "pattern": "^[0-9a-fA-F]{32}$",
-        "description": "A listener of one stream: 16 random bytes in hexadecimal.",
-    ]
-
-    fileprivate static let microseconds: JSONValue = [
-        "type": "integer", "format": "int64", "description": "The gateway's clock, in microseconds since 1970.",
-    ]
-
-    fileprivate static let base64: JSONValue = ["type": "string", "contentEncoding": "base64"]
-}
-
-private enum ListenerSchemas {
-    static let time = NamedSchema("GatewayTime", Schema.object(["gatewayUs": Schema.microseconds]))
-
-    static let acknowledged = NamedSchema(
-        "Acknowledged",
-        Schema.object([
-            "gatewayUs": Schema.microseconds,
-            "recorded": Schema.count("How many outcomes are recorded durably, new ones and repeats alike."),
-        ])
-    )
-
-    static let leaveRequest = NamedSchema(
-        "LeaveRequest",
-        Self.request([:])
-    )
-
-    static let batchRequest = NamedSchema(
-        "BatchRequest",
-        Self.request(
-            [
-                "delayMs": Schema.integer(0...Int(WireLimits.delayMillisecondsMax), "How far behind live it is heard."),
-                "delayMaxMs": Schema.integer(0...Int(WireLimits.delayMillisecondsMax)),
-            ],
-            optional: ["delayMs", "delayMaxMs"]
-        )
-    )
-
-    static let acknowledgeRequest = NamedSchema(
-        "AcknowledgeRequest",
-        Self.request([
-            "delivery": Schema.base64,
-            "outcomes": [
-                "type": "array", "minItems": 1, "maxItems": .integer(Int64(WireLimits.outcomesPerRequestMax)),
-                "items": Self.outcome,
-            ],
-        ])
-    )
-
-    private static let outcome = Self.open(
-        [
-            "advertisementId": Schema.text(),
-            "kind": Schema.oneOf(Outcome.Kind.wordList),
-            "evidence": Schema.oneOf(Outcome.Evidence.wordList),
-            "reason": Schema.oneOf(Outcome.Reason.wordList, "Why it was ignored."),
-            "heardMs": Schema.integer(0...Int(WireLimits.advertisementDurationMillisecondsMax)),
-            "quartiles": Schema.integer(0...4), "muted": Schema.flag(), "vastError": Schema.integer(0...999),
-            "occurredUs": Schema.microseconds, "clicked": Schema.flag(),
-        ],
-        required: ["advertisementId", "kind", "occurredUs"]
-    )
-
-    static let batch = NamedSchema(
-        "Batch",
-        Schema.object(
-            [
-                "gatewayUs": Schema.microseconds, "delivery": Schema.base64, "startUs": Schema.microseconds,
-                "durationMs": Schema.count(), "skipped": Schema.count("How many ads before these are over."),
-                "endMode": Schema.oneOf(EndMode.wordList), "exact": Schema.flag(),
-                "advertisements": Schema.array(of: Self.advertisement),
-            ],
-            optional: ["startUs", "durationMs"]
-        )
-    )
-
-    private static let advertisement = Schema.object(
-        [
-            "id": Schema.text(), "title": Schema.text(), "description": Schema.text(), "advertiser": Schema.text(),
-            "durationMs": Schema.count(), "skipOffsetMs": Schema.count(), "clickThroughUrl": Schema.text(),
-            "media": Schema.array(
-                of: Schema.object(
-                    [
-                        "url": Schema.text(), "type": Schema.text(), "bitrateKbps": Schema.count(),
-                        "width": Schema.count(), "height": Schema.count(), "codec": Schema.text(),
-                        "streaming": Schema.flag(),
-                    ],
-                    optional: ["bitrateKbps", "width", "height", "codec"]
-                )
-            ),
-            "banner": Schema.object(
-                [
-                    "imageUrl": Schema.text(), "targetUrl": Schema.text(), "width": Schema.count(),
-                    "height": Schema.count(), "alternativeText": Schema.text(), "type": Schema.text(),
-                ],
-                optional: ["targetUrl", "width", "height", "alternativeText", "type"]
-            ),
-            "trackers": Schema.array(
-                of: Schema.object(
-                    ["event": Schema.text(), "url": Schema.text(), "offsetMs": Schema.count()],
-                    optional: ["offsetMs"]
-                )
-            ),
-        ],
-        optional: ["skipOffsetMs", "clickThroughUrl", "banner"]
-    )
-
-    /// A request of a session: what else it has is passed over, as on the wire.
-    private static func request(_ properties: [String: JSONValue], optional: Set<String> = []) -> JSONValue {
-        var all = properties
-        all["session"] = Schema.session
-        all["ticket"] = Schema.base64
-        return Self.open(all, required: Set(properties.keys).subtracting(optional).union(["session"]))
-    }
-
-    private static func open(_ properties: [String: JSONValue], required: Set<String>) -> JSONValue {
-        [
-            "type": "object", "properties": .object(properties),
-            "required": .array(required.sorted().map { .string($0) }),
-        ]
-    }
 }

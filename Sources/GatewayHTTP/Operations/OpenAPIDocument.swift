@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import Gateway
+import GatewayDocuments
 import HTTPTypes
 
 /// The description of the API as OpenAPI 3.1, made from the operations.
@@ -173,24 +173,4 @@ extension Operation {
         if self.body != nil { codes += [.reason(.tooLarge), .mediaTypeNotTaken] }
         return codes + self.refusals
     }
-}
-
-extension ProblemDocument {
-    static let schema = NamedSchema(
-        "Problem",
-        Schema.object(
-            [
-                "type": Schema.text("Always about:blank."),
-                "title": Schema.text("The status in words."),
-                "status": Schema.integer(400...599, "The status of HTTP."),
-                "detail": Schema.text("One sentence for people."),
-                "code": Schema.oneOf(ProblemCode.all.map(\.name), "The word for programs."),
-                "retryable": Schema.flag("Whether the same request can succeed later, without being changed."),
-                "requestId": Schema.text("As the header X-Request-Id and the gateway's messages have it."),
-                "goOnFrom": Schema.text("With POSITION_GONE: what `from` takes instead."),
-            ],
-            optional: ["requestId", "goOnFrom"],
-            "What every answer but a success says (RFC 9457)."
-        )
-    )
 }

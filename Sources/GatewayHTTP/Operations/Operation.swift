@@ -3,6 +3,7 @@
 
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import TokenFormats
 

@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 
 /// Single outcomes, for programs that keep books of their own.
@@ -247,77 +248,4 @@ extension Problem {
             goOnFrom: common.text
         )
     }
-}
-
-extension OutcomeDocument {
-    /// A line: a row, or the last one.
-    static let lineSchema = NamedSchema(
-        "OutcomeLine",
-        ["anyOf": [Self.schema.reference, OutcomesEndDocument.schema.reference]],
-        uses: [Self.schema, OutcomesEndDocument.schema]
-    )
-
-    static let schema = NamedSchema(
-        "Outcome",
-        Schema.object(
-            [
-                "position": Schema.text("Where the log has it: what `from` takes to go on behind it."),
-                "recorded": Schema.instant("When the gateway took it."),
-                "occurred": Schema.instant("When it happened, by the gateway's clock, as the listener says."),
-                "stream": Schema.stream,
-                "break": Schema.breakID,
-                "number": Schema.count("Which break of that name."),
-                "session": [
-                    "type": "string", "pattern": "^[0-9a-f]{32}$",
-                    "description": "The listener's session as the ledger has it; another name once it was forgotten.",
-                ],
-                "ad": Schema.text(),
-                "ordinal": Schema.count("The place of the ad in its break, counted from 0."),
-                "variant": Schema.count("Which choice of ads the listener was handed."),
-                "outcome": Schema.oneOf(Outcome.Kind.allCases.map { "\($0)" }),
-                "evidence": Schema.oneOf(
-                    Outcome.Evidence.allCases.map { "\($0)" },
-                    "Whether the app said so, or the player's library concluded it from the time that passed."
-                ),
-                "reason": Schema.oneOf(Outcome.Reason.allCases.map { "\($0)" }, "Why it was ignored."),
-                "heardMilliseconds": Schema.count("How much of it was heard."),
-                "quartiles": Schema.integer(0...4, "How many quartiles were passed."),
-                "muted": Schema.flag(),
-                "clicked": Schema.flag("Whether the listener acted on the ad."),
-                "vastError": Schema.count("The code of VAST, where there is one."),
-            ],
-            optional: ["reason", "vastError"]
-        )
-    )
-
-    static let example = OutcomeDocument(
-        position: "1042:3",
-        recorded: "2026-05-01T12:00:31.250000Z",
-        occurred: "2026-05-01T12:00:30.000000Z",
-        stream: "radio1",
-        break: "noon-1",
-        number: 17,
-        session: "00112233445566778899aabbccddeeff",
-        ad: "spring-sale-30",
-        ordinal: 0,
-        variant: 0,
-        outcome: "played",
-        evidence: "reported",
-        reason: nil,
-        heardMilliseconds: 30_000,
-        quartiles: 4,
-        muted: false,
-        clicked: true,
-        vastError: nil
-    )
-}
-
-extension OutcomesEndDocument {
-    static let schema = NamedSchema(
-        "OutcomesEnd",
-        Schema.object([
-            "next": Schema.text("What `from` takes to go on."),
-            "more": Schema.flag("Whether there was more when it was asked: the limit ended the answer."),
-        ])
-    )
 }

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import GatewayDocuments
 
 /// Where a reader of single outcomes stands in the event log: what `from` takes, and what each row and the last line tell.
 ///
@@ -40,53 +41,6 @@ struct OutcomePosition: Hashable, Sendable {
     }
 
     var text: String { self.row.map { "\(self.offset):\($0)" } ?? "\(self.offset)" }
-}
-
-/// One outcome as the event log holds it: a line of `GET /v1/outcomes`.
-///
-/// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
-package struct OutcomeDocument: Codable, Hashable, Sendable {
-    /// Where the log has it: what `from` takes to go on behind it.
-    package var position: String
-    /// When the gateway took it.
-    package var recorded: String
-    /// When it happened, by the gateway's clock, as the listener says.
-    package var occurred: String
-    package var stream: String
-    package var `break`: String
-    /// Which break of that name it is: names are used again when the break before is forgotten.
-    package var number: UInt64
-    /// The listener's session as the ledger has it, in hexadecimal.
-    package var session: String
-    package var ad: String
-    /// The place of the ad in its break, counted from 0.
-    package var ordinal: UInt32
-    /// Which choice of ads the listener was handed; 0 is the only one so far.
-    package var variant: UInt32
-    /// `played`, `ignored` or `failed`.
-    package var outcome: String
-    /// `reported` by the app, or `inferred` from the time that passed.
-    package var evidence: String
-    /// Why it was ignored.
-    package var reason: String?
-    package var heardMilliseconds: UInt32
-    package var quartiles: UInt8
-    package var muted: Bool
-    package var clicked: Bool
-    package var vastError: UInt16?
-}
-
-/// The last line of `GET /v1/outcomes`.
-package struct OutcomesEndDocument: Codable, Hashable, Sendable {
-    /// What `from` takes to go on.
-    package var next: String
-    /// Whether there was more when it was asked.
-    package var more: Bool
-
-    package init(next: String, more: Bool) {
-        self.next = next
-        self.more = more
-    }
 }
 
 /// Which rows are asked for.
@@ -137,24 +91,14 @@ extension OutcomeDocument {
                 }
                 rows.append(
                     OutcomeDocument(
-                        position: OutcomePosition(offset: record.offset, row: row == count ? nil : row).text,
-                        recorded: accepted.received.description,
-                        occurred: outcome.occurred.description,
-                        stream: acknowledge.key.stream.description,
-                        break: acknowledge.key.id.description,
-                        number: accepted.breakNumber.rawValue,
-                        session: request.session.description,
-                        ad: outcome.advertisementID.description,
+                        outcome,
+                        at: OutcomePosition(offset: record.offset, row: row == count ? nil : row).text,
+                        recorded: accepted.received,
+                        of: acknowledge.key,
+                        number: accepted.breakNumber,
+                        by: request.session,
                         ordinal: ordinal,
-                        variant: variant,
-                        outcome: "\(outcome.kind)",
-                        evidence: "\(outcome.evidence)",
-                        reason: outcome.reason.map { "\($0)" },
-                        heardMilliseconds: outcome.heard.inMilliseconds,
-                        quartiles: UInt8(clamping: outcome.quartiles),
-                        muted: outcome.muted,
-                        clicked: outcome.clicked,
-                        vastError: outcome.vastError == 0 ? nil : UInt16(clamping: outcome.vastError)
+                        variant: variant
                     )
                 )
             }

@@ -5,6 +5,7 @@ import AdFormats
 import BreakDocuments
 import CuecastWire
 import GatewayCore
+import GatewayDocuments
 
 /// The ads of a break as a player gets them, with the URLs by which it tells what became of them.
 struct PlayerBreak: Sendable {
@@ -42,62 +43,13 @@ struct PlayerBreak: Sendable {
     }
 }
 
-/// A list of the assets of an HLS interstitial (RFC 8216bis appendix D.2, `X-ASSET-LIST`), with creative signaling (SVTA 2053-2) for what
-/// is to be called.
-struct AssetListDocument: Encodable, Hashable, Sendable {
-    struct Asset: Encodable, Hashable, Sendable {
-        var uri: String
-        var duration: Double
-        var signaling: Signaling?
-
-        private enum CodingKeys: String, CodingKey {
-            case uri = "URI"
-            case duration = "DURATION"
-            case signaling = "X-AD-CREATIVE-SIGNALING"
-        }
-    }
-
-    struct Signaling: Encodable, Hashable, Sendable {
-        var version = 2
-        var type = "slot"
-        var payload: [Slot]
-    }
-
-    struct Slot: Encodable, Hashable, Sendable {
-        var type = "linear"
-        var start = 0
-        var duration: Double
-        var identifiers: [Identifier]
-        var skipOffset: Double?
-        var clickThrough: String?
-        var tracking: [Tracking]
-    }
-
-    struct Identifier: Encodable, Hashable, Sendable {
-        var scheme = "urn:cuecast:advertisement"
-        var value: String
-    }
-
-    struct Tracking: Encodable, Hashable, Sendable {
-        var type: String
-        var offset: Double?
-        var urls: [String]
-    }
-
-    var assets: [Asset]
-
-    private enum CodingKeys: String, CodingKey {
-        case assets = "ASSETS"
-    }
-}
-
 extension AssetListDocument {
     /// - Parameters:
     ///   - served: the ads; `nil`: none.
     ///   - withThoseBefore: whether what is over at the player's place has its place in the list, so that the list begins where the break does.
     /// - Throws: where no URL can be signed.
     init(_ served: PlayerBreak?, withThoseBefore: Bool) throws(Problem) {
-        self.assets = []
+        self.init(assets: [])
         guard let served else { return }
         if withThoseBefore {
             for advertisement in served.over { self.assets.append(Asset(advertisement)) }
@@ -119,8 +71,7 @@ extension AssetListDocument.Asset {
     fileprivate init(_ advertisement: AdvertisementContent) {
         let media = advertisement.media
         let file = media.first(where: \.isHLS) ?? media.first { !$0.isDASH } ?? media.first
-        self.uri = file?.url ?? ""
-        self.duration = advertisement.duration.seconds
+        self.init(uri: file?.url ?? "", duration: advertisement.duration.seconds)
     }
 }
 
@@ -136,8 +87,10 @@ extension AssetListDocument.Slot {
                 tracking.append(AssetListDocument.Tracking(type: tracker.event, offset: offset, urls: [tracker.url]))
             }
         }
-        self.duration = advertisement.duration.seconds
-        self.identifiers = [AssetListDocument.Identifier(value: advertisement.id.description)]
+        self.init(
+            duration: advertisement.duration.seconds,
+            identifiers: [AssetListDocument.Identifier(value: advertisement.id.description)]
+        )
         self.skipOffset = advertisement.skipOffset?.seconds
         self.clickThrough = advertisement.clickThroughURL.orNil
         self.tracking = tracking

@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import HummingbirdCore
 import TokenFormats
@@ -44,7 +45,7 @@ private func assetList(_ players: Players) -> Operation {
         answers: [
             OperationAnswer(
                 "The ads.",
-                OperationContent(PlayerSchemas.assetList, example: JSONValue(encoding: Example.assetList))
+                OperationContent(AssetListDocument.schema, example: JSONValue(encoding: AssetListDocument.example))
             )
         ],
         refusals: ListenerCodes.joins + ListenerCodes.batches
@@ -460,62 +461,4 @@ extension OperationCall {
         let isEncrypted = self.isEncrypted || ForwardedScheme.isEncrypted(self.request.headers)
         return "\(isEncrypted ? "https" : "http")://\(authority)"
     }
-}
-
-// MARK: - Schemas
-
-/// What examples are made of.
-private enum Example {
-    static let assetList = AssetListDocument(assets: [
-        AssetListDocument.Asset(
-            uri: "https://cdn.example.com/spring/main.m3u8",
-            duration: 30,
-            signaling: AssetListDocument.Signaling(payload: [
-                AssetListDocument.Slot(
-                    duration: 30,
-                    identifiers: [AssetListDocument.Identifier(value: "spring-sale-30")],
-                    skipOffset: 5,
-                    clickThrough: "https://shop.example.com/spring",
-                    tracking: [
-                        AssetListDocument.Tracking(
-                            type: "complete",
-                            urls: ["https://gateway.example.com/v1/streams/radio1/breaks/noon-1/track/AQYA…"]
-                        )
-                    ]
-                )
-            ])
-        )
-    ])
-}
-
-private enum PlayerSchemas {
-    private static let seconds: JSONValue = ["type": "number", "minimum": 0]
-
-    static let assetList = NamedSchema("AssetList", Schema.object(["ASSETS": Schema.array(of: Self.asset)]))
-
-    private static let asset = Schema.object(
-        [
-            "URI": Schema.text("The media: HLS where the ad has it."), "DURATION": Self.seconds,
-            "X-AD-CREATIVE-SIGNALING": Schema.object([
-                "version": Schema.integer(2...2), "type": Schema.oneOf(["slot"]),
-                "payload": Schema.array(of: Self.slot),
-            ]),
-        ],
-        optional: ["X-AD-CREATIVE-SIGNALING"]
-    )
-
-    private static let slot = Schema.object(
-        [
-            "type": Schema.oneOf(["linear"]), "start": Self.seconds, "duration": Self.seconds,
-            "identifiers": Schema.array(of: Schema.object(["scheme": Schema.text(), "value": Schema.text()])),
-            "skipOffset": Self.seconds, "clickThrough": Schema.text(),
-            "tracking": Schema.array(
-                of: Schema.object(
-                    ["type": Schema.text(), "offset": Self.seconds, "urls": Schema.array(of: Schema.text())],
-                    optional: ["offset"]
-                )
-            ),
-        ],
-        optional: ["skipOffset", "clickThrough"]
-    )
 }

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import GatewayDocuments
 import Synchronization
 
 /// The bodies of requests that are being read, all together: they are bounded.

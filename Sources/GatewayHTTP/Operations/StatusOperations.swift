@@ -3,6 +3,7 @@
 
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import Logging
 
@@ -116,40 +117,4 @@ func statusOperations(_ parts: HTTPParts) -> [Operation] {
             }
         },
     ]
-}
-
-extension LifeDocument {
-    static let schema = NamedSchema(
-        "Life",
-        Schema.object(
-            ["status": Schema.oneOf(["alive", "failed"]), "sentence": Schema.text("Why it failed.")],
-            optional: ["sentence"]
-        )
-    )
-}
-
-extension ReadinessDocument {
-    static let schema = NamedSchema(
-        "Readiness",
-        Schema.object([
-            "ready": Schema.flag("Whether requests are taken."),
-            "missing": Schema.array(of: Schema.text(), "The parts that do not work at present."),
-            "alarms": Schema.array(
-                of: Schema.object([
-                    "alarm": Schema.oneOf(Alarm.allCases.map(\.rawValue)), "sentence": Schema.text("What is wrong."),
-                ]),
-                "What an operator should look at although requests are taken."
-            ),
-        ])
-    )
-}
-
-extension ReloadDocument {
-    static let schema = NamedSchema(
-        "Reload",
-        Schema.object([
-            "changed": Schema.array(of: Schema.text(), "Each as `KEY: BEFORE → AFTER`."),
-            "needRestart": Schema.array(of: Schema.text(), "What needs a restart."),
-        ])
-    )
 }

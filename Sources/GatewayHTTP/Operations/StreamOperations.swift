@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 
 /// Streams with what happens on them now.
@@ -52,7 +53,7 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
                     "One page, in the order that was asked for.",
                     OperationContent(
                         StreamListDocument.schema,
-                        example: JSONValue(encoding: StreamListDocument.example)
+                        example: StreamListDocument.example
                     )
                 )
             ]
@@ -96,7 +97,7 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
                     "As it is now.",
                     OperationContent(
                         StreamListDocument.Stream.schema,
-                        example: JSONValue(encoding: StreamListDocument.Stream.example)
+                        example: StreamListDocument.Stream.example
                     )
                 )
             ]
@@ -105,68 +106,4 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
             return .json(StreamListDocument.Stream(id, overview, overview.board, at: call.received))
         },
     ]
-}
-
-extension StreamListDocument {
-    static let schema = NamedSchema(
-        "StreamList",
-        Schema.object([
-            "now": Schema.instant("The gateway's clock."),
-            "streams": Schema.array(of: Stream.schema.reference),
-            "after": Schema.orNull(Schema.text("What `after` takes for the next page; null on the last one.")),
-            "total": Schema.count("How many streams fit, on all pages."),
-        ]),
-        uses: [Stream.schema]
-    )
-
-    static let example = StreamListDocument(
-        now: "2026-05-01T12:00:10.000000Z",
-        streams: [.example],
-        after: nil,
-        total: 1
-    )
-}
-
-extension StreamListDocument.Stream {
-    static let schema = NamedSchema(
-        "Stream",
-        Schema.object([
-            "stream": Schema.stream,
-            "listeners": Schema.count("How many sessions listen now."),
-            "running": Schema.orNull(StreamListDocument.Break.schema.reference),
-            "next": Schema.orNull(StreamListDocument.Break.schema.reference),
-        ]),
-        uses: [StreamListDocument.Break.schema]
-    )
-
-    static let example = StreamListDocument.Stream(
-        stream: "radio1",
-        listeners: 1_204,
-        running: StreamListDocument.Break(
-            break: "noon-1",
-            state: "live",
-            start: "2026-05-01T12:00:00.000000Z",
-            end: "2026-05-01T12:00:30.000000Z",
-            revision: 2
-        ),
-        next: nil
-    )
-}
-
-extension StreamListDocument.Break {
-    static let schema = NamedSchema(
-        "StreamBreak",
-        Schema.object([
-            "break": Schema.breakID,
-            "state": Schema.oneOf(BreakState.allCases.map(\.name)),
-            "start": Schema.orNull(Schema.instant()),
-            "end": Schema.orNull(Schema.instant()),
-            "revision": Schema.count("1 when it was published, and one more with each change."),
-        ])
-    )
-}
-
-extension Schema {
-    /// What may be `null` instead.
-    static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": [schema, ["type": "null"]]] }
 }

@@ -4,6 +4,7 @@
 package import CuecastWire
 package import Gateway
 package import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import Synchronization
 package import TokenFormats

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
-import GatewayHTTP
+import GatewayDocuments
 
 /// The output without a screen: a line for people, or a document for programs.
 package struct TopReport {

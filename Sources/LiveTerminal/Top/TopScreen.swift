@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
-import GatewayHTTP
+import GatewayDocuments
 
 /// The lines that a screen shows.
 package struct TopScreen {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import GatewayHTTP
+package import GatewayDocuments
 
 /// What `cuecast top` knows and shows: events in, lines out (`TopScreen`), without a terminal, a network or a clock.
 ///

@@ -4,6 +4,7 @@
 import CuecastWire
 import Dispatch
 import GatewayCore
+import GatewayDocuments
 import GatewayTestKit
 import Synchronization
 import Testing

@@ -3,6 +3,7 @@
 
 import Foundation
 import GatewayCore
+import GatewayDocuments
 import GatewayTestKit
 import Logging
 import ServiceLifecycle

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 import LiveTerminal
 
 /// What a gateway says, as it says it.

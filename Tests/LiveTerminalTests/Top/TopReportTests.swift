@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
-import GatewayHTTP
+import GatewayDocuments
 import LiveTerminal
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import GatewayHTTP
+import GatewayDocuments
 import LiveTerminal
 import TestSupport
 import Testing

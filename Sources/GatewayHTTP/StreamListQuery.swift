@@ -4,41 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
-
-/// Streams with what happens on them now, as JSON: what `GET /v1/streams` answers.
-///
-/// Members that have no value are `null`, so that every line has the same ones; the names are a contract.
-package struct StreamListDocument: Codable, Hashable, Sendable {
-    /// A break as far as a line has room for it.
-    package struct Break: Codable, Hashable, Sendable {
-        package var `break`: String
-        package var state: String
-        @OrNull package var start: String?
-        @OrNull package var end: String?
-        /// 1 when it was published, and one more with each change.
-        package var revision: UInt64
-    }
-
-    /// One stream.
-    package struct Stream: Codable, Hashable, Sendable {
-        package var stream: String
-        /// How many sessions listen now.
-        package var listeners: Int
-        /// The break that runs now.
-        @OrNull package var running: Break?
-        /// The break that comes next.
-        @OrNull package var next: Break?
-    }
-
-    /// The gateway's clock.
-    package var now: String
-    /// In the order that was asked for.
-    package var streams: [Stream]
-    /// What `after` takes for the next page; `nil` on the last one.
-    @OrNull package var after: String?
-    /// How many streams there are that fit, on all pages.
-    package var total: Int
-}
+import GatewayDocuments
 
 /// Which streams are asked for.
 struct StreamListQuery: Hashable, Sendable {
@@ -81,10 +47,12 @@ extension StreamListDocument {
                 .prefix(query.limit).map(\.id)
         }
         let board = overview.board
-        self.now = now.description
-        self.streams = page.map { Stream($0, overview, board, at: now) }
-        self.after = query.order == .stream && first + page.count < ids.endIndex ? page.last?.description : nil
-        self.total = ids.count
+        self.init(
+            now: now,
+            streams: page.map { Stream($0, overview, board, at: now) },
+            after: query.order == .stream && first + page.count < ids.endIndex ? page.last : nil,
+            total: ids.count
+        )
     }
 }
 
@@ -92,20 +60,12 @@ extension StreamListDocument.Stream {
     /// A stream as it is now; one of which nothing is known has neither listeners nor breaks.
     init(_ id: StreamID, _ overview: StreamOverview, _ board: Board, at now: Timestamp) {
         let (running, next) = board.stream(id)?.present(at: now) ?? (nil, nil)
-        self.stream = id.description
-        self.listeners = overview.listenerCount(of: id)
-        self.running = running.map { StreamListDocument.Break($0, at: now) }
-        self.next = next.map { StreamListDocument.Break($0, at: now) }
-    }
-}
-
-extension StreamListDocument.Break {
-    fileprivate init(_ each: GatewayCore.Break, at now: Timestamp) {
-        self.break = each.key.id.description
-        self.state = each.state(at: now).name
-        self.start = each.record.start?.description
-        self.end = each.end?.description
-        self.revision = each.record.revision
+        self.init(
+            stream: id,
+            listeners: overview.listenerCount(of: id),
+            running: running.map { StreamListDocument.Break($0, at: now) },
+            next: next.map { StreamListDocument.Break($0, at: now) }
+        )
     }
 }
 

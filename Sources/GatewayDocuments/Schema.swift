@@ -1,42 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
-import Gateway
-
 /// A JSON schema that stands once in `/openapi.json`, under its name.
 ///
-/// ```swift
-/// static let counts = NamedSchema("Counts", Schema.object(["played": Schema.count("How many played it.")]))
-/// static let report = NamedSchema("Report", Schema.object(["total": counts.reference]), uses: [counts])
-/// ```
-struct NamedSchema: Sendable {
-    let name: String
+/// The schema of a document comes from its description (`GatewayDocument`).
+package struct NamedSchema: Sendable {
+    package let name: String
     /// JSON Schema 2020-12, as OpenAPI 3.1 has it.
-    let schema: JSONValue
+    package let schema: JSONValue
     /// What it refers to.
-    let uses: [NamedSchema]
+    package let uses: [NamedSchema]
 
-    init(_ name: String, _ schema: JSONValue, uses: [NamedSchema] = []) {
+    package init(_ name: String, _ schema: JSONValue, uses: [NamedSchema] = []) {
         self.name = name
         self.schema = schema
         self.uses = uses
     }
 
     /// What stands where it is meant.
-    var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
+    package var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
 
     /// A schema that stands where it is used, and has no name.
-    static func inline(_ schema: JSONValue, uses: [NamedSchema] = []) -> NamedSchema {
+    package static func inline(_ schema: JSONValue, uses: [NamedSchema] = []) -> NamedSchema {
         NamedSchema("", schema, uses: uses)
     }
 
     /// What stands in a document: the reference, or the schema itself where it has no name.
-    var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
+    package var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
 }
 
 /// Parts of JSON schemas.
-enum Schema {
+package enum Schema {
     /// An object with these members and no others.
     ///
     /// - Parameters:
@@ -44,7 +38,22 @@ enum Schema {
     ///   - optional: those that may be absent.
     ///   - description: what it is.
     /// - Returns: the schema.
-    static func object(
+    package static func object(
+        _ properties: [String: JSONValue],
+        optional: Set<String> = [],
+        _ description: String? = nil
+    ) -> JSONValue {
+        Self.openObject(properties, optional: optional, description).adding(["additionalProperties": false])
+    }
+
+    /// An object with these members, which may have others too.
+    ///
+    /// - Parameters:
+    ///   - properties: its members.
+    ///   - optional: those that may be absent.
+    ///   - description: what it is.
+    /// - Returns: the schema.
+    package static func openObject(
         _ properties: [String: JSONValue],
         optional: Set<String> = [],
         _ description: String? = nil
@@ -53,35 +62,38 @@ enum Schema {
             "type": "object",
             "properties": .object(properties),
             "required": .array(properties.keys.filter { !optional.contains($0) }.sorted().map { .string($0) }),
-            "additionalProperties": false,
         ]
         return Self.describe(schema, description)
     }
 
     /// An object whose members have any names, for instance counts by lane.
-    static func map(of values: JSONValue, _ description: String? = nil) -> JSONValue {
+    package static func map(of values: JSONValue, _ description: String? = nil) -> JSONValue {
         Self.describe(["type": "object", "additionalProperties": values], description)
     }
 
-    static func array(of items: JSONValue, _ description: String? = nil) -> JSONValue {
+    package static func array(of items: JSONValue, _ description: String? = nil) -> JSONValue {
         Self.describe(["type": "array", "items": items], description)
     }
 
-    static func text(_ description: String? = nil) -> JSONValue { Self.describe(["type": "string"], description) }
+    package static func text(_ description: String? = nil) -> JSONValue {
+        Self.describe(["type": "string"], description)
+    }
 
     /// Text of a parameter, with the most characters that it may have.
-    static func text(charactersMax: Int, _ description: String? = nil) -> JSONValue {
+    package static func text(charactersMax: Int, _ description: String? = nil) -> JSONValue {
         Self.describe(["type": "string", "maxLength": .integer(Int64(charactersMax))], description)
     }
 
-    static func flag(_ description: String? = nil) -> JSONValue { Self.describe(["type": "boolean"], description) }
+    package static func flag(_ description: String? = nil) -> JSONValue {
+        Self.describe(["type": "boolean"], description)
+    }
 
     /// A whole number that is not negative.
-    static func count(_ description: String? = nil) -> JSONValue {
+    package static func count(_ description: String? = nil) -> JSONValue {
         Self.describe(["type": "integer", "minimum": 0], description)
     }
 
-    static func integer(_ range: ClosedRange<Int>, _ description: String? = nil) -> JSONValue {
+    package static func integer(_ range: ClosedRange<Int>, _ description: String? = nil) -> JSONValue {
         Self.describe(
             [
                 "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
@@ -91,22 +103,39 @@ enum Schema {
         )
     }
 
-    static func oneOf(_ words: [String], _ description: String? = nil) -> JSONValue {
+    package static func oneOf(_ words: [String], _ description: String? = nil) -> JSONValue {
         Self.describe(["type": "string", "enum": .array(words.map { .string($0) })], description)
     }
 
     /// An instant as RFC 3339 in UTC.
-    static func instant(_ description: String? = nil) -> JSONValue {
+    package static func instant(_ description: String? = nil) -> JSONValue {
         Self.describe(["type": "string", "format": "date-time"], description)
     }
 
+    /// A number that is not negative.
+    package static let number: JSONValue = ["type": "number", "minimum": 0]
+
+    package static let microseconds: JSONValue = [
+        "type": "integer", "format": "int64", "description": "The gateway's clock, in microseconds since 1970.",
+    ]
+
+    package static let base64: JSONValue = ["type": "string", "contentEncoding": "base64"]
+
+    package static let session: JSONValue = [
+        "type": "string", "pattern": "^[0-9a-fA-F]{32}$",
+        "description": "A listener of one stream: 16 random bytes in hexadecimal.",
+    ]
+
+    /// What may be `null` instead.
+    package static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": [schema, ["type": "null"]]] }
+
     /// The id of a stream.
-    static let stream: JSONValue = [
+    package static let stream: JSONValue = [
         "type": "string", "pattern": .string(Self.idPattern), "description": "The id of a stream.",
     ]
 
     /// The id of a break.
-    static let breakID: JSONValue = [
+    package static let breakID: JSONValue = [
         "type": "string", "pattern": .string(Self.idPattern),
         "description": "The id of a break, unique in its stream.",
     ]

@@ -36,7 +36,7 @@ extension ReportDocument {
     }
 
     /// The whole table, as it goes over HTTP.
-    var csv: String { self.csvLines.map { $0 + "\r\n" }.joined() }
+    package var csv: String { self.csvLines.map { $0 + "\r\n" }.joined() }
 
     /// A text as RFC 4180 section 2 writes it; one that spreadsheets would take for a formula gets a quote before it.
     package static func csvCell(_ text: String) -> String {

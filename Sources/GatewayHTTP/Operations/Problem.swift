@@ -2,55 +2,10 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
+package import GatewayDocuments
 package import HTTPTypes
 
-/// The word for programs in every answer that is no success: the reason codes of the wire, and those that only HTTP has.
-///
-/// The list is closed: programs decide by it, and `docs/reference/http.md` says what each means.
-package enum ProblemCode: Hashable, Sendable {
-    /// A reason code of the wire, the same as over ZeroMQ.
-    case reason(StatusCode)
-    /// There is no token, or it is not taken.
-    case unauthorized
-    /// The path is there, and the method is not.
-    case methodNotAllowed
-    /// Path and query together are too long.
-    case targetTooLong
-    /// The body is of a kind that is not taken.
-    case mediaTypeNotTaken
-    /// The gateway is not known by the host name that was asked for.
-    case hostNotKnown
-    /// A page of another origin asks.
-    case originNotAllowed
-    /// What was read again has faults, and everything stays as it was.
-    case notReloaded
-    /// It was asked in plain, and speaks TLS.
-    case encrypted
-    /// What follows a position is not kept any more.
-    case positionGone
-
-    /// Every code, for tests and for `/openapi.json`.
-    package static let all: [ProblemCode] =
-        StatusCode.allCases.filter { $0 != .ok }.map(Self.reason) + [
-            .unauthorized, .methodNotAllowed, .targetTooLong, .mediaTypeNotTaken, .hostNotKnown, .originNotAllowed,
-            .notReloaded, .encrypted, .positionGone,
-        ]
-
-    package var name: String {
-        switch self {
-        case .reason(let status): status.name
-        case .unauthorized: "UNAUTHORIZED"
-        case .methodNotAllowed: "METHOD_NOT_ALLOWED"
-        case .targetTooLong: "TARGET_TOO_LONG"
-        case .mediaTypeNotTaken: "MEDIA_TYPE_NOT_TAKEN"
-        case .hostNotKnown: "HOST_NOT_KNOWN"
-        case .originNotAllowed: "ORIGIN_NOT_ALLOWED"
-        case .notReloaded: "NOT_RELOADED"
-        case .encrypted: "ENCRYPTED"
-        case .positionGone: "POSITION_GONE"
-        }
-    }
-
+extension ProblemCode {
     /// The status of HTTP that goes with a code, unless a place has a better one: the one table.
     package var httpStatus: HTTPResponse.Status {
         switch self {
@@ -65,12 +20,6 @@ package enum ProblemCode: Hashable, Sendable {
         case .encrypted: .badRequest
         case .positionGone: .gone
         }
-    }
-
-    /// Whether the same request can succeed later, without being changed.
-    package var canRetry: Bool {
-        if case .reason(let status) = self { return status.canRetry }
-        return false
     }
 }
 
@@ -94,26 +43,13 @@ extension StatusCode {
     }
 }
 
-/// What every answer but a success says, as `application/problem+json` (RFC 9457).
-///
-/// `type` is always `about:blank`: the code says more than an address could.
-package struct ProblemDocument: Codable, Hashable, Sendable {
-    package var type: String
-    /// The status in words.
-    package var title: String
-    /// The status of HTTP.
-    package var status: Int
-    /// One sentence for people.
-    package var detail: String
-    /// The word for programs: one of `ProblemCode`.
-    package var code: String
-    /// Whether the same request can succeed later, without being changed.
-    package var retryable: Bool
-    /// The id of the request, as the header `X-Request-Id` and the gateway's messages have it.
-    package var requestId: String?
-    /// Where reading can go on, of a position that is gone.
-    package var goOnFrom: String?
-
+extension ProblemDocument {
+    /// - Parameters:
+    ///   - code: the word for programs.
+    ///   - detail: one sentence for people.
+    ///   - status: the status of HTTP; `nil`: the one that goes with the code.
+    ///   - requestId: the id of the request.
+    ///   - goOnFrom: where reading can go on, of a position that is gone.
     package init(
         _ code: ProblemCode,
         _ detail: String,
@@ -122,14 +58,14 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         goOnFrom: String? = nil
     ) {
         let status = status ?? code.httpStatus
-        self.type = "about:blank"
-        self.title = status.reasonPhrase
-        self.status = status.code
-        self.detail = detail
-        self.code = code.name
-        self.retryable = code.canRetry
-        self.requestId = requestId
-        self.goOnFrom = goOnFrom
+        self.init(
+            code,
+            detail,
+            title: status.reasonPhrase,
+            status: status.code,
+            requestId: requestId,
+            goOnFrom: goOnFrom
+        )
     }
 }
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// The breaks of the board as JSON: what `GET /v1/breaks` answers.
+///
+/// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
+package struct BreakListDocument: GatewayDocument {
+    package struct Break: GatewayDocument {
+        package var stream: String
+        package var `break`: String
+        package var state: String
+        package var start: String?
+        package var end: String?
+        package var durationMilliseconds: Int64?
+        package var ads: Int
+        package var firstAdTitle: String
+        package var preStream: Bool
+        package var exact: Bool
+        package var position: String?
+        package var announce: String?
+        package var holdUntil: String?
+        package var published: String
+        package var broadcaster: String?
+        package var revision: UInt64
+        package var leftOut: [String]?
+
+        package static let documentDescription = DocumentDescription(
+            name: "Break",
+            fields: [
+                DocumentField("stream", .stream),
+                DocumentField("break", .breakID),
+                DocumentField("state", .oneOf(BreakState.allCases.map(\.name))),
+                .optional("start", .instant, "Absent while it has none."),
+                .optional("end", .instant, "When it ends or ended; absent while that is open."),
+                .optional("durationMilliseconds", .count, "The most that it lasts; absent: until it is ended."),
+                DocumentField("ads", .count, "How many."),
+                DocumentField("firstAdTitle", .text),
+                DocumentField("preStream", .flag, "Whether it is given to every listener that joins while it is open."),
+                DocumentField("exact", .flag, "Whether late listeners get only what fits."),
+                .optional(
+                    "position",
+                    .text,
+                    "Of the last notice about it, as EPOCH:SEQUENCE; the epoch is hexadecimal, as in `listen`."
+                ),
+                .optional("announce", .instant, "When its announcement is due."),
+                .optional("holdUntil", .instant, "Until when a cued or pre-stream break is held open."),
+                DocumentField("published", .instant),
+                .optional("broadcaster", .text, "Who published it; absent where broadcasters are not told apart."),
+                DocumentField("revision", .count, "1 when it was published, and one more with each change."),
+                .optional(
+                    "leftOut",
+                    .array(of: .text),
+                    "What of the VAST document that was sent is not in the break, each with its reason; absent where nothing is missing."
+                ),
+            ]
+        )
+    }
+
+    package var now: String
+    /// By stream, in the order in which they were published.
+    package var breaks: [Break]
+    package var after: String?
+
+    package init(now: Timestamp, breaks: [Break], after: String?) {
+        self.now = now.description
+        self.breaks = breaks
+        self.after = after
+    }
+
+    package static let documentDescription = DocumentDescription(
+        name: "BreakList",
+        fields: [
+            DocumentField("now", .instant, "The gateway's clock."),
+            DocumentField("breaks", .array(of: .document(Break.self))),
+            .optional("after", .text, "What `after` takes for the next page; absent on the last one."),
+        ]
+    )
+}
+
+extension BreakListDocument.Break {
+    package init(_ info: BreakInfo) {
+        self.stream = info.key.stream.description
+        self.break = info.key.id.description
+        self.state = info.state.name
+        self.start = info.start?.description
+        self.end = info.end?.description
+        self.durationMilliseconds = info.duration.map { $0.inMicroseconds / 1_000 }
+        self.ads = info.advertisementCount
+        self.firstAdTitle = info.firstAdvertisementTitle
+        self.preStream = info.preStream
+        self.exact = info.exact
+        self.position = info.position.map { "\($0)" }
+        self.announce = info.announce?.description
+        self.holdUntil = info.holdUntil?.description
+        self.published = info.published.description
+        self.broadcaster = info.broadcaster.isEmpty ? nil : info.broadcaster
+        self.revision = info.revision
+    }
+}
+
+extension BreakListDocument {
+    package static let example: JSONValue = [
+        "now": "2026-05-01T11:59:50.000000Z", "breaks": [Break.example], "after": "radio1/17",
+    ]
+}
+
+extension BreakListDocument.Break {
+    package static let example: JSONValue = [
+        "stream": "radio1", "break": "noon-1", "state": "announced", "start": "2026-05-01T12:00:00.000000Z",
+        "end": "2026-05-01T12:00:30.000000Z", "durationMilliseconds": 30_000, "ads": 1, "firstAdTitle": "Spring sale",
+        "preStream": false, "exact": false, "position": "7:12", "announce": "2026-05-01T11:59:52.000000Z",
+        "published": "2026-05-01T11:59:40.000000Z", "broadcaster": "studio", "revision": 2,
+    ]
+}

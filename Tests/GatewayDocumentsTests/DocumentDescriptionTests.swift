@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import GatewayCore
+import GatewayDocuments
+import Testing
+
+@Suite(.suiteLimit)
+struct DocumentDescriptionTests {
+    private static let documents: [any GatewayDocument.Type] = [
+        AcknowledgedDocument.self, AcknowledgeRequestDocument.self, AcknowledgeRequestDocument.Outcome.self,
+        AssetListDocument.self, AssetListDocument.Asset.self, AssetListDocument.Identifier.self,
+        AssetListDocument.Signaling.self, AssetListDocument.Slot.self, AssetListDocument.Tracking.self,
+        AuditDocument.self, AuditDocument.Entry.self, BatchDocument.self, BatchDocument.Advertisement.self,
+        BatchDocument.Advertisement.Banner.self, BatchDocument.Advertisement.MediaFile.self,
+        BatchDocument.Advertisement.Tracker.self, BatchRequestDocument.self, BreakListDocument.self,
+        BreakListDocument.Break.self, ConfigurationDocument.self, ConfigurationDocument.Setting.self,
+        CountsEventDocument.self, CountsEventDocument.Funnel.self, EndDocument.self, EventTicketDocument.self,
+        GatewayEventDocument.self, GatewayEventDocument.Descriptors.self, GatewayEventDocument.Disk.self,
+        GatewayEventDocument.Latency.self, GatewayEventDocument.Limit.self, GatewayEventDocument.Percentiles.self,
+        GatewayEventDocument.Rates.self, IndexDocument.self, JoinedDocument.self, LeaveRequestDocument.self,
+        LifeDocument.self, LimitsDocument.self, LimitsDocument.Limit.self, NoticeDocument.self,
+        NoticeDocument.Window.self, OutcomeDocument.self, OutcomesEndDocument.self, ProblemDocument.self,
+        RaisedAlarm.self, ReadinessDocument.self, ReloadDocument.self, ReportDocument.self,
+        ReportDocument.Advertisement.self, ReportDocument.Break.self, ReportDocument.Counts.self,
+        ReportDocument.LaneProgress.self, StreamListDocument.self, StreamListDocument.Break.self,
+        StreamListDocument.Stream.self, TimeDocument.self,
+    ]
+
+    @Test func `a document has the fields of its description and no others`() throws {
+        for document in Self.documents { try Self.checkFields(of: document) }
+    }
+
+    private static func checkFields<Document: GatewayDocument>(of type: Document.Type) throws {
+        let fields = type.documentDescription.fields
+        let full = try Document(from: SampleDecoder(isFull: true))
+        let all = try #require(JSONValue(encoding: full).asObject, "\(type)")
+        let least = try #require(
+            JSONValue(encoding: try Document(from: SampleDecoder(isFull: false))).asObject,
+            "\(type)"
+        )
+
+        #expect(all.keys.sorted() == fields.map(\.name).sorted(), "\(type)")
+        #expect(least.keys.sorted() == fields.filter { $0.presence != .optional }.map(\.name).sorted(), "\(type)")
+        for field in fields {
+            let value = all[field.name] ?? .null
+            #expect(Self.fits(value, field.kind.schema), "\(type).\(field.name) is \(value)")
+            #expect((least[field.name] == .null) == (field.presence == .orNull), "\(type).\(field.name)")
+        }
+    }
+
+    @Test func `a document is the same after it was encoded and decoded`() throws {
+        func check<Document: GatewayDocument>(_ type: Document.Type) throws {
+            for isFull in [false, true] {
+                let document = try Document(from: SampleDecoder(isFull: isFull))
+                let data = try JSONEncoder().encode(document)
+                #expect(try JSONDecoder().decode(type, from: data) == document, "\(type)")
+            }
+        }
+        for document in Self.documents { try check(document) }
+    }
+
+    @Test func `every document that another one refers to is checked`() {
+        let known = Set(Self.documents.map { $0.schema.name })
+        for document in Self.documents {
+            let names = document.schema.uses.map(\.name)
+            #expect(known.isSuperset(of: names), "\(document) uses \(names)")
+        }
+    }
+
+    @Test func `the schema says what the description says`() {
+        #expect(
+            LifeDocument.schema.schema == [
+                "type": "object",
+                "properties": [
+                    "status": ["type": "string", "enum": ["alive", "failed"]],
+                    "sentence": ["type": "string", "description": "Why it failed."],
+                ],
+                "required": ["status"],
+                "additionalProperties": false,
+            ]
+        )
+        #expect(StreamListDocument.schema.schema["properties"]?["after"]?["anyOf"]?.asArray?.last == ["type": "null"])
+        #expect(LeaveRequestDocument.schema.schema["additionalProperties"] == nil)
+    }
+
+    /// Whether a value is of the type that a schema names; what a schema refers to is checked by itself.
+    private static func fits(_ value: JSONValue, _ schema: JSONValue) -> Bool {
+        if schema["$ref"] != nil { return value.asObject != nil }
+        switch schema["type"]?.asString {
+        case "string": return value.asString != nil
+        case "boolean": return value.asBoolean != nil
+        case "integer": return value.asInteger != nil
+        case "number": return value.asNumber != nil
+        case "array": return value.asArray?.allSatisfy { Self.fits($0, schema["items"] ?? .null) } == true
+        case "object":
+            guard let members = value.asObject else { return false }
+            guard let values = schema["additionalProperties"], values.asObject != nil else { return true }
+            return members.values.allSatisfy { Self.fits($0, values) }
+        default: return false
+        }
+    }
+}
