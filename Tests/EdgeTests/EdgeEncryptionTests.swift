@@ -201,7 +201,7 @@ struct EdgeEncryptionTests {
         expect(0, 500, 500, 500)
         expect(500, 500, 0, 500)
         ring.keep(atMost: 200)
-        // What is overrun is gone.
+        // The overrun notices are lost.
         expect(100, 500, 0, 100)
         expect(300, 150, 100, 400)
     }

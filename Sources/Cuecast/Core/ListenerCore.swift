@@ -69,7 +69,7 @@ struct ListenerCore: Sendable {
     /// The instant that local instants count from.
     let origin: ContinuousClock.Instant
     let settings: ListenerSettings
-    var hearing: Hearing
+    var playbackDelay: PlaybackDelay
     var suspension = Suspension()
     private(set) var lifecycle = Lifecycle.created
     var conversation: GatewayConversation
@@ -114,7 +114,7 @@ struct ListenerCore: Sendable {
             within: settings.timings.sessionResumeMax
         )
         self.settings = settings
-        self.hearing = Hearing(delay: settings.delay.now)
+        self.playbackDelay = PlaybackDelay(delay: settings.delay.now)
         self.session = resumed?.header.id ?? session
         self.isResumed = resumed != nil
         self.origin = origin
@@ -180,8 +180,8 @@ struct ListenerCore: Sendable {
                 Moment(
                     now: now,
                     gateway: gateway,
-                    delay: self.hearing.delay(at: now, gateway: gateway),
-                    isPaused: self.hearing.isPaused
+                    delay: self.playbackDelay.delay(at: now, gateway: gateway),
+                    isPaused: self.playbackDelay.isPaused
                 )
             }
     }
