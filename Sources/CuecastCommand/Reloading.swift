@@ -88,7 +88,7 @@ actor Reloader {
             self.process.http.reload(access, httpIdentity, logger: self.logger)
             if let rules { self.process.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
-            return self.tell(change, broadcasters, keys, way)
+            return self.report(change, broadcasters, keys, way)
         } catch let faults as ConfigurationFaults {
             self.raise(faults.faults.first.map { "\($0)" } ?? "")
             for fault in faults.faults {
@@ -126,7 +126,7 @@ actor Reloader {
         )
     }
 
-    private func tell(
+    private func report(
         _ change: ConfigurationChange,
         _ access: BroadcasterAccess?,
         _ keys: MessageKeys,

@@ -18,7 +18,7 @@ struct NoticeFanOut {
     private var sent: [StreamID: UInt64]
     private var heads: HeadSchedule
     /// How much of what the rings hold the metric knows.
-    private var ringBytesTold = 0
+    private var ringBytesReported = 0
 
     /// - Parameters:
     ///   - shared: what all loops have in common.
@@ -108,8 +108,8 @@ struct NoticeFanOut {
     func bound() -> Bool { EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.ringsBytesMax) }
 
     /// Tells the metric what the rings hold.
-    mutating func tellRingBytes() {
-        self.shared.cells.ringBytes.add(self.rings.bytes - self.ringBytesTold)
-        self.ringBytesTold = self.rings.bytes
+    mutating func updateRingBytes() {
+        self.shared.cells.ringBytes.add(self.rings.bytes - self.ringBytesReported)
+        self.ringBytesReported = self.rings.bytes
     }
 }

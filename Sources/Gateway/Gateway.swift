@@ -176,7 +176,7 @@ package struct Gateway: Sendable {
         order.resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
             LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
-            RoomService(
+            CapacityService(
                 log: stores.log.maintenance,
                 ledger: stores.ledger,
                 folder: configuration.dataDirectory,

@@ -66,7 +66,7 @@ package final class HTTPIdentityHolder: Sendable {
     package init(_ identity: HTTPIdentity, metrics: MetricRegistry) {
         self.state = Mutex(identity)
         self.metrics = metrics
-        self.tell(identity)
+        self.report(identity)
     }
 
     /// What the next connection is shown.
@@ -75,10 +75,10 @@ package final class HTTPIdentityHolder: Sendable {
     /// Lets another one hold from the next connection on.
     package func reload(_ identity: HTTPIdentity) {
         self.state.withLock { $0 = identity }
-        self.tell(identity)
+        self.report(identity)
     }
 
-    private func tell(_ identity: HTTPIdentity) {
+    private func report(_ identity: HTTPIdentity) {
         self.metrics.set(.certificateExpiry, .http, to: Int(clamping: identity.notAfter))
     }
 }

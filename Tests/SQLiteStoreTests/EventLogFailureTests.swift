@@ -84,7 +84,7 @@ struct EventLogFailureTests {
                 let places = records.filter { $0.bytes == attempt.bytes }.map(\.offset)
                 switch attempt.result {
                 case .success(let offset): #expect(places == [offset], comment)
-                case .failure(.noRoom): #expect(places.isEmpty, comment)
+                case .failure(.outOfSpace): #expect(places.isEmpty, comment)
                 case .failure:
                     #expect(places.count <= 1, comment)
                     uncertain += places.count
@@ -122,7 +122,7 @@ struct EventLogFailureTests {
                 #expect(log.failure == nil, comment)
                 #expect(second.attempts.allSatisfy { $0.result.isSuccess } && second.others.isEmpty, comment)
                 for error in refused {
-                    guard case .noRoom = error else {
+                    guard case .outOfSpace = error else {
                         Issue.record("\(comment): \(error)")
                         continue
                     }
@@ -314,8 +314,8 @@ extension EventLogFailureTests {
             (517 as Int32, 778 as Int32, 1_034 as Int32, 522 as Int32, 11 as Int32)
         for phase in LogFailure.Phase.allCases {
             for code in [busy, locked, busySnapshot] { #expect(decide(code, phase) == .retry) }
-            #expect(decide(full, phase) == .noRoom)
-            for errno in [ENOSPC, EDQUOT, EFBIG] { #expect(decide(ioWrite, phase, errno: errno) == .noRoom) }
+            #expect(decide(full, phase) == .outOfSpace)
+            for errno in [ENOSPC, EDQUOT, EFBIG] { #expect(decide(ioWrite, phase, errno: errno) == .outOfSpace) }
             #expect(decide(ioWrite, phase, errno: EIO) == .uncertain)
             // Room that is missing only when the file is synchronised: what was written before may be lost.
             for errno in [ENOSPC, EIO] { #expect(decide(ioSync, phase, errno: errno) == .uncertain) }

@@ -25,7 +25,7 @@ struct EventLogLimitTests {
         do throws(EventLogError) {
             while true { confirmed = try await log.append([UInt8](repeating: 1, count: record), to: self.lane) }
         } catch {
-            guard case .noRoom = error else {
+            guard case .outOfSpace = error else {
                 Issue.record("it is not said that there is no room: \(error)")
                 return confirmed
             }

@@ -230,7 +230,7 @@ package actor BreakDesk: Service, BoardObserver {
 
 extension BreakDesk {
     /// An adapter begins to bring requests; it calls `endPass` behind the last of them.
-    func beginPass() { self.isLogFull = self.tools.log.lookAtRoom() }
+    func beginPass() { self.isLogFull = self.tools.log.checkCapacity() }
 
     /// What a pass gathered goes to the log.
     func endPass() { self.closeGroups() }
@@ -326,15 +326,15 @@ extension BreakDesk {
     }
 
     private func closeGroups() {
-        self.lookAtRoom()
+        self.checkCapacity()
         while let (id, record) = self.lane.close(as: self.tools.log.nextID()) {
             self.tools.log.append(record, id: id, to: .breaks) { self.post(.appended(id, $0)) }
         }
     }
 
     /// Looks whether the log has room for new work; when it has none, what gathered is refused.
-    private func lookAtRoom() {
-        self.isLogFull = self.tools.log.lookAtRoom()
+    private func checkCapacity() {
+        self.isLogFull = self.tools.log.checkCapacity()
         guard self.isLogFull else { return }
         let refused = self.lane.refuseNewWork()
         for member in refused {

@@ -74,7 +74,7 @@ struct AuthenticationSocket: ~Copyable {
             for (index, frame) in reply.enumerated() {
                 _ = try self.socket?.send(frame, more: index < reply.count - 1)
             }
-            self.tell(decision)
+            self.report(decision)
             return true
         } catch {
             // Without this socket no broadcaster could connect any more, and an operator would not learn why.
@@ -129,7 +129,7 @@ struct AuthenticationSocket: ~Copyable {
         String(decoding: self.frames.bytes(at: index).prefix(255), as: UTF8.self)
     }
 
-    private func tell(_ decision: Decision) {
+    private func report(_ decision: Decision) {
         self.metrics.count(.broadcastAuthentications, decision.result)
         guard decision.key == nil else {
             self.peers.log(

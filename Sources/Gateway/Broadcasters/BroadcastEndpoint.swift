@@ -80,7 +80,7 @@ actor BroadcastEndpoint: Service {
     }
 
     private func lookAtConnections() {
-        self.tools.recorder.peers.tellLeftOut()
+        self.tools.recorder.peers.reportSuppressed()
         self.socket.endUnused()
     }
 

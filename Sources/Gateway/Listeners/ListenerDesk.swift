@@ -286,7 +286,7 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func closeGroups(in loop: EdgeLoop) {
-        let isLogFull = self.tools.log.lookAtRoom()
+        let isLogFull = self.tools.log.checkCapacity()
         self.handler.isLogFull = isLogFull
         if isLogFull {
             let waiters = self.handler.refuseGathered()

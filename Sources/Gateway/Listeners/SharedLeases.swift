@@ -85,7 +85,7 @@ final class SharedLeases: LeaseTable {
                 hasRoom: { _ in self.live.reserve(atMost: most) },
                 ownerHasRoom: { owner, _ in self.reserve(owner) }
             )
-            self.tell(&leases, reserved: renewal == .begun)
+            self.publishChanges(&leases, reserved: renewal == .begun)
             return renewal
         }
     }
@@ -102,14 +102,14 @@ final class SharedLeases: LeaseTable {
     func end(_ session: SessionID) {
         self.withPart(of: session) { leases in
             leases.end(session)
-            self.tell(&leases)
+            self.publishChanges(&leases)
         }
     }
 
     func end(_ session: SessionID, on stream: StreamID) {
         self.withPart(of: session) { leases in
             leases.end(session, on: stream)
-            self.tell(&leases)
+            self.publishChanges(&leases)
         }
     }
 
@@ -122,13 +122,13 @@ final class SharedLeases: LeaseTable {
         for part in self.parts {
             part.leases.withLock { leases in
                 leases.expire(at: now)
-                self.tell(&leases)
+                self.publishChanges(&leases)
             }
         }
     }
 
     /// Publishes the changes before the part is free again: a listener that gets an answer is counted already.
-    private func tell(_ leases: inout Leases, reserved: Bool = false) {
+    private func publishChanges(_ leases: inout Leases, reserved: Bool = false) {
         let ended = leases.takeEndedSubjects()
         if !ended.isEmpty { self.release(ended) }
         let changes = leases.takeCountChanges()

@@ -104,24 +104,24 @@ package final class PeerLog: Sendable {
             guard case .log(let leftOut)? = decision else {
                 return self.metrics.count(.logLinesSuppressed, kind.label)
             }
-            if leftOut > 0 { self.tell(leftOut, of: kind, level) }
+            if leftOut > 0 { self.report(leftOut, of: kind, level) }
         }
         self.logger.log(level: level, message(), metadata: metadata())
     }
 
     /// Says how many lines were left out where no further one came; to be called every second or so.
-    package func tellLeftOut() {
+    package func reportSuppressed() {
         let now = self.elapsed()
         for kind in Kind.allCases {
             let (count, level) = self.states.withLock { states in
                 (states[kind]?.limiter.takeLeftOut(at: now), states[kind]?.level ?? .notice)
             }
-            if let count { self.tell(count, of: kind, level) }
+            if let count { self.report(count, of: kind, level) }
         }
     }
 
     /// As severe as what was left out, so that it is logged where that would have been.
-    private func tell(_ count: Int, of kind: Kind, _ level: Logger.Level) {
+    private func report(_ count: Int, of kind: Kind, _ level: Logger.Level) {
         self.logger.log(
             level: level,
             "lines were left out because there were too many",

@@ -226,8 +226,8 @@ package final class EventCounts: Sendable {
     package func refresh(isDue: Bool) async -> Bool {
         let moment = Moment(now: self.now(), board: self.overview.board, progress: Progress(self.metrics))
         let before = self.state.withLock(\.number)
-        var wanted = self.tellUntold(moment)
-        if isDue { wanted += self.tellDue(moment, booksMax: self.booksReadMax - wanted.count) }
+        var wanted = self.emitPending(moment)
+        if isDue { wanted += self.emitDue(moment, booksMax: self.booksReadMax - wanted.count) }
         for each in wanted { await self.readBooks(each, moment) }
         return self.state.withLock(\.number) != before
     }
@@ -235,7 +235,7 @@ package final class EventCounts: Sendable {
     /// Tells those of which nothing was told, as far as no books are needed for it.
     ///
     /// - Returns: those whose books are needed, as many as may be read; the rest stays untold until the next time.
-    private func tellUntold(_ moment: Moment) -> [Wanted] {
+    private func emitPending(_ moment: Moment) -> [Wanted] {
         var wanted: [Wanted] = []
         var rest = self.state.withLock { state in
             defer { state.untold = [] }
@@ -261,7 +261,7 @@ package final class EventCounts: Sendable {
     /// Tells those of which something was told before.
     ///
     /// - Returns: those whose books are to be read first: new breaks, then those whose turn it is.
-    private func tellDue(_ moment: Moment, booksMax: Int) -> [Wanted] {
+    private func emitDue(_ moment: Moment, booksMax: Int) -> [Wanted] {
         var (new, known): ([Wanted], [Wanted]) = ([], [])
         let (count, turn) = self.state.withLock { ($0.places.count, $0.turn) }
         var step = 0
@@ -279,7 +279,7 @@ package final class EventCounts: Sendable {
                     } else if !books.isNew, known.count < booksMax {
                         known.append(books)
                     } else {
-                        Self.tell(books.counts, at: place, &state)
+                        Self.emit(books.counts, at: place, &state)
                     }
                 }
             }
@@ -288,7 +288,7 @@ package final class EventCounts: Sendable {
         known.removeLast(late.count)
         self.state.withLock { state in
             for each in late where Self.place(each.place, state)?.stream == each.stream {
-                Self.tell(each.counts, at: each.place, &state)
+                Self.emit(each.counts, at: each.place, &state)
             }
             if let last = known.last { state.turn = last.place + 1 }
         }
@@ -306,7 +306,7 @@ package final class EventCounts: Sendable {
         var counts = Counts(listeners: self.overview.listenerCount(of: each.stream))
         guard let focus = moment.board.stream(each.stream)?.focus(at: moment.now) else {
             state.places[place]?.books = nil
-            Self.tell(counts, at: place, &state)
+            Self.emit(counts, at: place, &state)
             return nil
         }
         counts.breakID = focus.key.id
@@ -314,7 +314,7 @@ package final class EventCounts: Sendable {
         counts.funnel = books?.funnel
         counts.funnel?.notified = self.changes.notifiedCount(of: focus.number)
         guard books?.areBehind(moment.progress) ?? true else {
-            Self.tell(counts, at: place, &state)
+            Self.emit(counts, at: place, &state)
             return nil
         }
         return Wanted(
@@ -342,12 +342,12 @@ package final class EventCounts: Sendable {
         self.state.withLock { state in
             guard Self.place(wanted.place, state)?.stream == wanted.stream else { return }
             if let books { state.places[wanted.place]?.books = books }
-            Self.tell(counts, at: wanted.place, &state)
+            Self.emit(counts, at: wanted.place, &state)
         }
     }
 
     /// Makes the event, where it is another one than before.
-    private static func tell(_ counts: Counts, at place: Int, _ state: inout State) {
+    private static func emit(_ counts: Counts, at place: Int, _ state: inout State) {
         guard let each = state.places[place], each.counts != counts else { return }
         state.number += 1
         state.encodedCount += 1

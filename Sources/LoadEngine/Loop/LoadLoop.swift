@@ -237,7 +237,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         while !self.isStopped {
             self.now = .now()
             self.fireTimers()
-            self.tellEndings()
+            self.reportEndings()
             guard !self.isStopped else { break }
             let wait = self.endings.isEmpty ? self.timers.min.map { $0.at - LoopTime.now() } : 0
             let count: Int
@@ -263,7 +263,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         }
     }
 
-    private func tellEndings() {
+    private func reportEndings() {
         guard !self.endings.isEmpty else { return }
         let endings = self.endings
         self.endings = []

@@ -422,7 +422,7 @@ final class EventLogWriter {
             // After another quarter of what makes it due.
             let before = self.limits.checkpointBytes - self.limits.checkpointBytes / 4
             self.bytesSinceCheckpoint = min(self.bytesSinceCheckpoint, before)
-        case .noRoom: self.checkpointNotBefore = .now + self.limits.checkpointRetryAfter
+        case .outOfSpace: self.checkpointNotBefore = .now + self.limits.checkpointRetryAfter
         case .uncertain: throw error
         }
     }

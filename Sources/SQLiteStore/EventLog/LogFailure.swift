@@ -15,7 +15,7 @@ package enum LogFailure: Hashable, Sendable {
     /// Another process has the file for a moment: the writer tries the same again.
     case retry
     /// There is no room, and nothing of the transaction is in the file: it is refused, and the log goes on.
-    case noRoom
+    case outOfSpace
     /// The contents of the file are uncertain: the log accepts no more appends.
     case uncertain
 
@@ -46,10 +46,10 @@ package enum LogFailure: Hashable, Sendable {
         }
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .retry
-        case SQLITE_FULL: self = .noRoom
+        case SQLITE_FULL: self = .outOfSpace
         // SQLite says FULL for ENOSPC only; a quota and a limit of the process are room too.
         case SQLITE_IOERR where code == Self.writeFailed && [ENOSPC, EDQUOT, EFBIG].contains(systemError):
-            self = .noRoom
+            self = .outOfSpace
         default: self = .uncertain
         }
     }
