@@ -44,7 +44,7 @@ package enum BreakDocument {
     /// - Parameters:
     ///   - key: which.
     ///   - vast: the document.
-    ///   - charset: its encoding by the word of whoever sent it; `nil`: nothing was said.
+    ///   - charset: the encoding that the sender states; `nil`: none.
     ///   - settings: the rest, as text by its name.
     /// - Returns: what is asked, and what of the document is not in it, each with its reason.
     /// - Throws: the first thing that is wrong.

@@ -10,7 +10,7 @@ import Tokens
 enum ListenerTokenFiles {
     /// Reads the keys.
     ///
-    /// - Returns: `nil` where the configuration names no file: then nobody checks tokens.
+    /// - Returns: `nil` if the configuration names no file: then tokens are not checked.
     /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
     static func rules(
         for configuration: GatewayConfiguration

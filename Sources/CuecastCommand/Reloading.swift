@@ -12,8 +12,8 @@ import UnixSignals
 
 /// Reads the configuration, keys and rights again, and takes over what may change while the gateway runs.
 ///
-/// What the sources say is checked whole first: where anything is wrong, everything stays as it was. One reload follows the other,
-/// whoever asks.
+/// It checks the whole configuration first: if anything is wrong, nothing changes. Reloads run one after the other, whatever
+/// requested them.
 actor Reloader {
     private let options: ServeConfiguration
     /// What the gateway runs with.
@@ -62,7 +62,7 @@ actor Reloader {
     }
 
     private func readAgain(_ way: String) async throws -> ReloadDocument {
-        // Told also where there is nothing to read: whoever asked for a reload waits for its end.
+        // Reported also if there is nothing to read: the caller that asked for a reload waits for its end.
         let manager = self.process.outlets.manager
         manager.reloadBegan("reading the configuration again")
         defer { manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }

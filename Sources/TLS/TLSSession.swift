@@ -33,7 +33,7 @@ extension TLSFailure: CustomStringConvertible {
         case .tooLong: "the peer's handshake is too long"
         case .renegotiation: "the peer asks for another handshake"
         case .keyUpdates: "the peer changes its keys too often"
-        case .violation: "the peer does not keep to TLS, or somebody changed what it sent"
+        case .violation: "the peer violates TLS, or its data was changed on the way"
         }
     }
 }

@@ -131,7 +131,7 @@ struct RetryTests {
         guard case .unreachable = error else { return #expect(Bool(false), "\(error as Any)") }
     }
 
-    @Test(arguments: [(nil, "nobody answers"), ("tcp://", "zmq_connect")])
+    @Test(arguments: [(nil, "does not answer"), ("tcp://", "zmq_connect")])
     func `a connection that is not made says why`(_ endpoint: String?, _ part: String) async throws {
         let transport = WatchedTransport()
         let nobody = try HeldPort()

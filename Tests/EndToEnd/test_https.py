@@ -190,7 +190,7 @@ class EncryptedHTTP(unittest.TestCase):
         self.command("health", "--config", config)
         # What others may change is not believed, and what is gone is not missed.
         os.chmod(gateway.file("http-endpoint"), 0o644)
-        self.assertIn("by nobody who is trusted", self.command("report", "--http", address, "--data-dir", data, code=69))
+        self.assertIn("has no trusted issuer", self.command("report", "--http", address, "--data-dir", data, code=69))
         self.assertIn("is for another host",
                       self.command("report", "--http", address, "--ca-file", self.authority.certificate, code=69))
 
@@ -207,8 +207,8 @@ class EncryptedHTTP(unittest.TestCase):
         self.command("report", "--http", address, *authority, *token)
         other = Authority(self.folder, "other")
         for sentence, arguments in (
-                ("by nobody who is trusted", ("--http", address)),
-                ("by nobody who is trusted", ("--http", address, "--ca-file", other.certificate)),
+                ("has no trusted issuer", ("--http", address)),
+                ("has no trusted issuer", ("--http", address, "--ca-file", other.certificate)),
                 ("its address begins with https://", ("--http", address.replace("https://", "http://")))):
             for command in (("report", *token), ("health",), ("health", "--live")):
                 said = self.command(*command, *arguments, code=69)

@@ -431,8 +431,8 @@ class EncryptedTop(unittest.TestCase):
         other = test_https.Authority(self.folder, "other")
         refused = self.gateway.metric('cuecast_http_authorizations_total{result="granted"}')
         for what, arguments, sentence, code in (
-                ("nobody is trusted", ("--http", address), "by nobody who is trusted", 69),
-                ("somebody else is", ("--http", address, "--ca-file", other.certificate), "by nobody who is trusted", 69),
+                ("nobody is trusted", ("--http", address), "has no trusted issuer", 69),
+                ("somebody else is", ("--http", address, "--ca-file", other.certificate), "has no trusted issuer", 69),
                 ("in plain", ("--http", address.replace("https://", "http://")), "its address begins with https://", 69),
                 ("no certificates", ("--http", address, "--ca-file", token), "certificate", 65)):
             for command in self.EACH:
@@ -454,7 +454,7 @@ class EncryptedTop(unittest.TestCase):
     def test_on_a_terminal_a_refusal_is_a_sentence_and_the_screen_is_not_taken(self):
         for arguments, sentence, code in (
                 ((*self.trusting, "--token-file", self.token("publisher", "publish:*")), "The token does not grant read.", 77),
-                (("--http", self.gateway.addresses["http"], "--token-file", self.token("right", "read")), "by nobody who is trusted", 69)):
+                (("--http", self.gateway.addresses["http"], "--token-file", self.token("right", "read")), "has no trusted issuer", 69)):
             with self.subTest(sentence):
                 looker, program = pty.openpty()
                 before = termios.tcgetattr(program)

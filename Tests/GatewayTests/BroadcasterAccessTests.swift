@@ -125,7 +125,7 @@ final class BroadcasterAccessTests {
             await peer.requests.peer.close()
             let line = try #require(running.logs.entries.first { $0.message == "a broadcaster was not let in" })
             #expect(line.metadata["address"] == "127.0.0.1")
-            #expect(line.metadata["reason"] == "nobody has the key \(stranger.publicKey.z85)")
+            #expect(line.metadata["reason"] == "no broadcaster has the key \(stranger.publicKey.z85)")
             #expect(running.metrics.value(.broadcastRequests, .publish) == 0 && self.count(running, .admitted) == 0)
         }
     }

@@ -151,7 +151,7 @@ extension GatewayProcess {
         return ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map {
-                    // Where nobody can be told that the gateway is ready, it stops as if it was asked to.
+                    // If the ready line cannot be written, the gateway stops gracefully.
                     .init(
                         service: $0,
                         failureTerminationBehavior: $0 is ReadyLine ? .gracefullyShutdownGroup : .cancelGroup

@@ -136,7 +136,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         self.deadline = self.thread.schedule(at: .now + Self.connectTimeout, for: self) {
             $0.fail(
                 "no connection to \($0.endpoint) within \(Self.connectTimeout)"
-                    + ($0.keys == nil ? "" : "; if somebody listens there, \($0.gatewayKeyHint)")
+                    + ($0.keys == nil ? "" : "; if a gateway listens there, \($0.gatewayKeyHint)")
             )
         }
         try socket.connect(self.endpoint)
@@ -173,7 +173,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         case .disconnected where self.isConnected, .handshakeFailedNoDetail where self.isConnected:
             self.fail("the connection to \(self.endpoint) was lost")
         case .disconnected, .handshakeFailedNoDetail: self.askMechanism()
-        case .closed, .connectRetried: self.fail("nobody answers at \(self.endpoint)")
+        case .closed, .connectRetried: self.fail("the gateway at \(self.endpoint) does not answer")
         case .handshakeFailedAuthentication(let status):
             self.refuse("\(self.endpoint) does not let in the key \(self.keys?.publicKey ?? "") (status \(status))")
         case .handshakeFailedProtocol(.mechanismMismatch): self.refuse(self.otherMechanism)

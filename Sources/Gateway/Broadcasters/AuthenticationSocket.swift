@@ -115,13 +115,13 @@ struct AuthenticationSocket: ~Copyable {
         case .expired(let name, let notAfter):
             return Decision(
                 result: .expiredKey,
-                reason: "its key was taken until \(notAfter)",
+                reason: "its key was accepted until \(notAfter)",
                 address: address,
                 name: name
             )
         case .unknown:
             // A public key is no secret; it tells an operator which one to list.
-            return Decision(result: .unknownKey, reason: "nobody has the key \(key.z85)", address: address)
+            return Decision(result: .unknownKey, reason: "no broadcaster has the key \(key.z85)", address: address)
         }
     }
 
@@ -146,7 +146,7 @@ struct AuthenticationSocket: ~Copyable {
             "a broadcaster was not let in",
             [
                 "address": "\(decision.address)", "reason": "\(decision.reason)",
-                "by": "\(decision.name ?? "nobody")",
+                "by": "\(decision.name ?? "unknown")",
             ]
         )
     }

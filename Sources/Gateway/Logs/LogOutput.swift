@@ -78,7 +78,7 @@ package final class LogOutput: Sendable {
             self.bytes(
                 .warning,
                 "cuecast",
-                "lines were left out because nobody took them from standard error",
+                "log lines were dropped because standard error was not read",
                 ["count": "\(count)"]
             )
         }

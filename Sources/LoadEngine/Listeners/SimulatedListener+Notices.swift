@@ -58,7 +58,7 @@ extension SimulatedListener {
         guard !self.isPushed, let instance = tickInstance(in: frame) else {
             world.statistics.findings.add(
                 .malformed,
-                "listener \(self.number): a frame of ~sync is no tick, or nobody asked for it"
+                "listener \(self.number): a frame of ~sync is no tick, or was not subscribed"
             )
             return []
         }

@@ -51,7 +51,7 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .closedByPeer: "the peer closed the connection"
-        case .refused: "nobody listens there"
+        case .refused: "the connection was refused"
         case .violation(let error): error.description
         case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"

@@ -104,7 +104,7 @@ extension RunDriver {
         guard self.joinedOnce < self.listeners.count, now > self.progressed + patience else { return }
         guard counts.joined > 0 else {
             let reason = self.lastEnd.map { ": \($0)" } ?? ""
-            let where_ = counts.connected == 0 ? "makes no connection" : "lets nobody join"
+            let where_ = counts.connected == 0 ? "makes no connection" : "accepts no join"
             self.failure = .unavailable(
                 "\(self.noticesEndpoint) and \(self.requestsEndpoint): the gateway \(where_)\(reason)"
             )

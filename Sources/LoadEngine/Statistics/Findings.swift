@@ -37,7 +37,7 @@ package struct Findings: Codable, Hashable, Sendable {
             case .wrongContent: "batches had the wrong content"
             case .batchesMissing: "batches were never served"
             case .acknowledgementsMissing: "outcomes were never confirmed"
-            case .strayReplies: "replies came that nobody had asked for"
+            case .strayReplies: "replies came without a request"
             case .wrongJoins: "answers to joins were wrong"
             case .listenersBehind: "listeners were behind their stream at the end"
             case .booksDiffer: "numbers of the gateway's report differ from what was sent"
