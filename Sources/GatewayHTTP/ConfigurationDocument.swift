@@ -13,7 +13,7 @@ package struct ConfigurationDocument: Codable, Hashable, Sendable {
         package var key: String
         /// As one would write it, durations with their unit.
         package var value: String
-        /// What holds where nobody says anything.
+        /// The default value.
         package var `default`: String
         /// What the value is: a text, a flag, a duration, or a number of something.
         package var unit: String
@@ -59,7 +59,7 @@ extension ConfigurationDocument.Setting {
         Schema.object([
             "key": Schema.text("As in the file."),
             "value": Schema.text("As one would write it, durations with their unit."),
-            "default": Schema.text("What holds where nobody says anything."),
+            "default": Schema.text("The default value."),
             "unit": Schema.oneOf(
                 ConfigurationTable.units,
                 "What the value is: a text, a flag, a duration, or a number of something."

@@ -10,7 +10,8 @@ import HeapModule
 /// given up: its answer comes. While all are, no further one is accepted. An answer that goes on is *sending* while a piece of it
 /// waits, and *working* between its pieces.
 ///
-/// Who goes is found by the logarithm of how many there are: whoever opens one after the other must not make the others wait.
+/// Finding the connection to close takes logarithmic time: a client that opens one connection after the other must not delay the
+/// others.
 struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     private struct Entry {
         /// Requests whose answers are not sent.
@@ -56,7 +57,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     /// How many connections are open.
     var count: Int { self.entries.count }
 
-    /// How many places in its orders it keeps, with those that nobody has any more: a small multiple of the connections.
+    /// How many places its orders have, unused ones included: a small multiple of the connections.
     var placeCount: Int { self.idle.count + self.sending.count }
 
     /// Whether a further connection may come.

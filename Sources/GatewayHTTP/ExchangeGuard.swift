@@ -22,10 +22,10 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case head
         /// The rest of an exchange.
         case exchange
-        /// That the peer takes something of an answer that goes on.
+        /// That the peer reads a part of a streamed answer.
         case taking
 
-        /// As what it is counted when it does not happen in time; `nil`: a connection that is not used any more is nobody's loss.
+        /// The metric label if it does not happen in time; `nil`: closing an unused connection is not counted.
         var cut: MetricLabel? {
             switch self {
             case .head: nil
@@ -95,7 +95,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Nobody reads an answer that goes on and shuts its own side: it is gone, and the answer would not notice for long.
+        // A peer that closes its side does not read a streamed answer any more, and the answer would not notice for long.
         if self.isStream, case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }

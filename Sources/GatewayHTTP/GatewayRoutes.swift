@@ -152,7 +152,7 @@ final class GatewayRoutes: Sendable {
                 "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
             )
         default:
-            // What the ledger or the log says is for the operator's log, not for whoever asks.
+            // The ledger's or the log's own error is for the operator's log, not for the caller.
             self.parts.peers.log(
                 .http,
                 .error,
@@ -176,7 +176,7 @@ final class GatewayRoutes: Sendable {
         return .problem(problem, requestID: context.requestID)
     }
 
-    /// What it asks for, without its query, in which there may be what is nobody's business.
+    /// The path without the query, which may contain secrets.
     private static func path(of request: Request) -> Substring {
         (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
     }
@@ -336,14 +336,14 @@ final class GatewayRoutes: Sendable {
         }
     }
 
-    /// Lets in who may do what it asks for.
+    /// Authorizes a request.
     ///
-    /// Tokens are checked where reports are made: whoever sends wrong ones without end waits in the same line, and health is answered
-    /// meanwhile.
+    /// Tokens are checked on the threads that make reports: a client that sends invalid tokens without end waits in their queue,
+    /// and health is answered meanwhile.
     ///
     /// - Parameters:
-    ///   - request: whose token is looked at.
-    ///   - scope: what the token must grant; `nil`: any that is taken.
+    ///   - request: the request with the token.
+    ///   - scope: the scope that the token must grant; `nil`: any valid token.
     /// - Returns: who asks.
     /// - Throws: the refusal as a problem, and where too many wait.
     func authorize(_ request: Request, _ scope: TokenScope?) async throws -> HTTPPrincipal {
@@ -402,7 +402,7 @@ final class GatewayRoutes: Sendable {
         _ = try await self.authorize(request, .read)
     }
 
-    /// Whether somebody may still read by the header of an earlier request; counts nothing.
+    /// Whether the header of an earlier request still grants reading; counts nothing.
     func mayStillRead(by authorization: String?) async -> Bool {
         let (access, now) = (self.parts.access.access, self.parts.now())
         guard access.openReads != .all else { return true }
@@ -410,10 +410,10 @@ final class GatewayRoutes: Sendable {
         return principal != nil
     }
 
-    /// Counts that somebody was let in.
+    /// Counts a granted authorization.
     func granted() { self.parts.metrics.count(.httpAuthorizations, .granted) }
 
-    /// Counts that somebody was not let in.
+    /// Counts a refused authorization.
     func refused(_ refusal: HTTPRefusal) -> Problem {
         self.parts.metrics.count(.httpAuthorizations, refusal.label)
         return refusal.problem
@@ -480,7 +480,7 @@ final class GatewayRoutes: Sendable {
         channel.closeFuture.whenComplete { _ in sink.finish() }
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
-                // What ends it early is told by the end of the answer: there is nobody else to tell.
+                // An early end of the body shows in the end of the answer; there is no other report.
                 group.addTask { try? await body(pieces) }
                 group.addTask { for await _ in end {} }
                 await group.next()

@@ -137,7 +137,8 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
 ///
 /// A page in an operator's browser can be led to the gateway by a name that its owner has changed to the gateway's address ("DNS
 /// rebinding"); to the browser it is one origin then, and it may read every answer. So the gateway answers only where it is
-/// asked by an address, by `localhost`, by a name of one word, which nobody can own, or by a name that an operator has listed.
+/// asked by an address, by `localhost`, by a name of one word, which cannot be registered, or by a name that an operator has
+/// listed.
 package struct HTTPHosts: Hashable, Sendable {
     private let names: Set<String>
 

@@ -42,7 +42,7 @@ extension ReportDocument {
     package static func csvCell(_ text: String) -> String {
         var cell = String.UnicodeScalarView()
         if let first = text.unicodeScalars.first, Self.formulaBeginnings.contains(first) { cell.append("'") }
-        // Not by characters: a quote with an accent behind it is one, and is a quote to whoever reads the table.
+        // By scalars, not characters: a quote with an accent behind it is one character, and a quote to the table's reader.
         var isQuoted = false
         for scalar in text.unicodeScalars {
             switch scalar {

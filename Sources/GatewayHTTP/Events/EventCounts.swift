@@ -6,14 +6,14 @@ package import Gateway
 package import GatewayCore
 import Synchronization
 
-/// The counts of streams that somebody watches, as bytes: made once for each change, whoever and however many watch the stream.
+/// The counts of watched streams, as bytes: made once for each change, however many readers watch the stream.
 ///
-/// It holds what is watched and no more: what the last reader leaves is forgotten. Each change has a number, and a reader knows the
-/// number up to which it was told: what did not change is found by a comparison and sent to nobody.
+/// It holds only watched streams, and forgets a stream with its last reader. Each change has a number, and a reader knows the
+/// number up to which it has read: counts without a change are found by a comparison and not sent.
 ///
 /// `refresh` is for one task at a time; the rest may be called by any.
 package final class EventCounts: Sendable {
-    /// What is told of one stream.
+    /// The counts of one stream.
     package struct Counts: Hashable, Sendable {
         package var listeners: Int
         /// The break that the funnel is about.
@@ -150,7 +150,7 @@ package final class EventCounts: Sendable {
     /// How often counts were made into bytes.
     package var encodedCount: Int { self.state.withLock(\.encodedCount) }
 
-    /// Somebody begins to watch streams.
+    /// A reader begins to watch streams.
     ///
     /// - Parameter streams: each once.
     /// - Returns: what `leave` takes back.
@@ -178,7 +178,7 @@ package final class EventCounts: Sendable {
         return place
     }
 
-    /// Somebody watches no more.
+    /// A reader ends watching.
     package func leave(_ watch: Watch) {
         self.state.withLock { state in
             for place in watch.places {

@@ -61,7 +61,7 @@ package struct GatewayEventDocument: Codable, Hashable, Sendable {
     package var rates: Rates
     package var latency: Latency
     package var ledgerLagRecords: Int
-    /// For how long the ledger has been behind, as far as somebody watched.
+    /// For how long the ledger has been behind, as far as the gateway has watched it.
     package var ledgerLagSeconds: Double
     package var disk: Disk
     package var memoryBytes: Int

@@ -159,21 +159,24 @@ extension AuditDocument.Entry {
         "AuditEntry",
         Schema.object(
             [
-                "number": Schema.count("Counted from 1; what `before` takes."),
+                "number": Schema.count("Counted from 1; a value for `before`."),
                 "at": Schema.instant("When the answer was given, by the gateway's clock."),
-                "by": Schema.text("Who asked; absent where askers are not told apart."),
-                "entrance": Schema.oneOf(RequestOrigin.Entrance.allCases.map(\.rawValue), "By which way it came."),
-                "address": Schema.text("Where the peer is; absent where that is not known."),
-                "requestId": Schema.text("By which whoever asked knows the request."),
-                "action": Schema.text("What was asked for, such as `publish`, `postpone` or `reload`."),
+                "by": Schema.text("The principal that asked; absent if callers are not identified."),
+                "entrance": Schema.oneOf(
+                    RequestOrigin.Entrance.allCases.map(\.rawValue),
+                    "The way by which the request came."
+                ),
+                "address": Schema.text("The peer's address; absent if it is not known."),
+                "requestId": Schema.text("The id by which the caller knows the request."),
+                "action": Schema.text("The requested action, such as `publish`, `postpone` or `reload`."),
                 "stream": Schema.stream,
                 "break": Schema.breakID,
                 "outcome": Schema.oneOf(
                     AuditRecord.Outcome.allCases.map(\.rawValue),
-                    "What became of it; `missing`: lines before this one could not be kept."
+                    "The result; `missing`: lines before this one could not be kept."
                 ),
                 "code": Schema.text("The reason code of a refusal."),
-                "sentence": Schema.text("What whoever asked was told."),
+                "sentence": Schema.text("The sentence in the answer."),
                 "revision": Schema.count("The revision of the break afterwards."),
             ],
             optional: ["by", "address", "requestId", "stream", "break", "code", "sentence", "revision"]

@@ -49,25 +49,25 @@ package struct HTTPParts: Sendable {
                     body: .refused(refusal)
                 )
             }
-    /// Who asked for what to be changed.
+    /// The list of requested changes.
     package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
         throw AuditError("the audit is not kept")
     }
-    /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
+    /// Adds requests to the audit that no other part adds: refused ones, and reloads.
     package var note: @Sendable (AuditRecord) -> Void = { _ in }
-    /// What the gateway runs with at present.
+    /// The configuration that the gateway runs with.
     package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
     /// The limits that are in force, but for those of HTTP's server.
     package var limits: @Sendable () -> [LimitState] = { [] }
-    /// The streams with what is known of them now; `nil`: nobody tells.
+    /// The streams and their numbers; `nil`: not available.
     package var overview: StreamOverview?
-    /// What happens to breaks; `nil`: nobody tells.
+    /// The changes of breaks; `nil`: not available.
     package var breakChanges: BreakChanges?
     /// Whether the gateway is about to stop, and takes no more requests.
     package var draining: @Sendable () -> Bool = { false }
     /// Of the program.
     package var version = ""
-    /// Where listeners' requests go; `nil`: nobody listens over HTTP.
+    /// The entrance for listeners' requests; `nil`: there are no listeners over HTTP.
     package var listeners: ListenerEntrance?
     /// Which requests are traced; `nil`: none.
     package var traces: RequestTraces?

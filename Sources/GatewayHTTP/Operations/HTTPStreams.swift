@@ -15,9 +15,9 @@ package enum StreamKind: Hashable, Sendable, CaseIterable {
     case listeners
 }
 
-/// How many answers that go on there are at present.
+/// The number of streamed answers at present.
 final class HTTPStreams: Sendable {
-    /// One of them, from before its head is sent until nobody holds it any more.
+    /// One of them, from before its head is sent until the last reference is released.
     ///
     /// An answer whose head cannot be sent is never written: so its end is when the last reference goes.
     final class Slot: Sendable {

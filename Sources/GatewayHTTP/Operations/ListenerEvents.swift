@@ -8,11 +8,11 @@ import NetworkIO
 
 /// The notices of one listener as server-sent events (HTML, section "Server-sent events").
 ///
-/// Its reader goes when nobody holds it any more, also where its answer is never written.
+/// Its reader is closed with the last reference, also if its answer is never written.
 final class ListenerEvents: Sendable {
     /// How long the last event may take before the answer is cut off.
     private static let farewell: Duration = .seconds(1)
-    /// After so long a reader that keeps nothing else in mind listens again, in milliseconds.
+    /// The time after which a client without own settings reconnects, in milliseconds.
     private static let retryMilliseconds = 2_000
 
     private let session: SessionID
@@ -39,9 +39,9 @@ final class ListenerEvents: Sendable {
 
     deinit { self.listeners.close(self.subscription.reader) }
 
-    /// Writes events until somebody ends it.
+    /// Writes events until one side ends the connection.
     ///
-    /// A peer that is stuck does not hold the end up: the answer is cut off then.
+    /// A peer that is stuck does not delay the end: its answer is cut off.
     func write(to writer: HTTPStreamWriter) async throws {
         let reader = self.subscription.reader
         try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -76,7 +76,7 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
         ],
         answers: [
             OperationAnswer(
-                "Events, until somebody ends it.",
+                "Events, until one side ends the connection.",
                 OperationContent(
                     MediaType.events,
                     .inline(Schema.text("Server-sent events.")),
@@ -307,7 +307,7 @@ extension OperationCall {
         let body = try await self.body()
         do {
             let document = try JSONDecoder().decode(type, from: Data(body))
-            // Of a member that is there twice the decoder takes one, and nobody knows which was meant.
+            // If a member is there twice, the decoder takes one of them, which may be the wrong one.
             try BreakDocument.check(body)
             return document
         } catch let error as DecodingError {

@@ -181,9 +181,9 @@ struct OperationAnswer: Sendable {
     }
 }
 
-/// One operation of the API: everything that is known of it, in one place.
+/// One operation of the API: all its facts in one place.
 ///
-/// Routes are made from it, and `/openapi.json` is. What nobody writes here because it follows: `HEAD` beside `GET`, and the problems
+/// The routes and `/openapi.json` are made from it. Facts that follow are not written here: `HEAD` beside `GET`, and the problems
 /// that every operation can have (`OpenAPIDocument`).
 ///
 /// ```swift

@@ -10,7 +10,7 @@ struct OperationTable: Sendable {
 
     /// - Parameters:
     ///   - parts: what operations ask.
-    ///   - events: makes what viewers read; `nil`: nobody does.
+    ///   - events: makes the events; `nil`: there are none.
     ///   - limits: of HTTP's server.
     init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {
         var operations = statusOperations(parts)

@@ -249,7 +249,7 @@ extension AdContent {
         case AdTracker.error: self.errorURLs.append(tracker.url)
         case AdTracker.bannerView:
             added.event = "creativeView"
-            // Without a banner nobody sees or clicks it.
+            // Without a banner there are no views or clicks of it.
             if !self.companions.isEmpty { self.companions[0].trackingEvents.append(added) }
         case AdTracker.bannerClick:
             if !self.companions.isEmpty { self.companions[0].clickTracking.append(added) }

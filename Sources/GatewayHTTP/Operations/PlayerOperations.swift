@@ -302,7 +302,7 @@ private struct Players: Sendable {
         let advertisements = self.board()[key]?.record.advertisements ?? []
         guard advertisements.indices.contains(Int(token.ordinal)) else { throw self.refused(.malformed) }
         let advertisement = advertisements[Int(token.ordinal)]
-        // What is durable is told to nobody again: a contradiction would be one more each time.
+        // A durable outcome is not submitted again: each repeat of a contradiction would be counted.
         guard await self.memory.begin(known) else { return try self.admit(call) }
         var isDurable = false
         defer { self.memory.finish(known, isDurable: isDurable, at: now) }
@@ -321,7 +321,7 @@ private struct Players: Sendable {
         self.metrics.count(.trackings, token.kind.metricLabel)
     }
 
-    /// Counts a call that nobody else is asked about against what its address may send.
+    /// Counts a call, which no listeners' desk handles, against the limits of its address.
     private func admit(_ call: OperationCall) throws(Problem) {
         do throws(Refusal) {
             try self.listeners.admit(from: call.address)
@@ -355,7 +355,7 @@ private struct Players: Sendable {
         return Problem(.reason(.deliveryInvalid), "The tracking URL is not one that a gateway made for this break.")
     }
 
-    /// What lets the gateway say for a session what its URL says: whoever has the URL has shown the right.
+    /// A ticket for the session in a tracking URL: the signed URL proves the right.
     private func ticket(of token: TrackingToken, on stream: StreamID, at now: Timestamp) -> [UInt8] {
         let ticket = SessionTicket(
             session: token.delivery.session,
@@ -449,7 +449,7 @@ extension OperationCall {
         return .microseconds(Int64(seconds * 1_000_000))
     }
 
-    /// Where the gateway is asked, as whoever asks sees it: tracking URLs lead there.
+    /// The gateway's URL as the caller sees it, for tracking URLs.
     ///
     /// A front that speaks TLS says so (`ForwardedScheme`). A wrong header gives its sender URLs that do not work.
     fileprivate func gatewayURL() throws(Problem) -> String {
