@@ -233,7 +233,7 @@ struct ListenerEntranceTests {
         }
     }
 
-    @Test func `what waits is bounded for all and for an address, and whoever waits at the end is told so`()
+    @Test func `what waits is bounded for all and for an address, and waiting callers are told of the end`()
         async throws
     {
         let metrics = MetricRegistry()
@@ -266,7 +266,7 @@ struct ListenerEntranceTests {
             for try await status in tasks { #expect(status == .unavailable || status == .draining) }
         }
         #expect(entrance.waitingCount == 0)
-        #expect(await ask(0x0A00_0001) == .draining, "nobody reads any more")
+        #expect(await ask(0x0A00_0001) == .draining, "there is no reader any more")
     }
 
     @Test func `an address has as many requests waiting as it may`() async throws {

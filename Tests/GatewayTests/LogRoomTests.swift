@@ -117,7 +117,7 @@ struct LogRoomTests {
         #expect(try #require(error).reason == "the disk is gone")
     }
 
-    @Test func `a log that fails while nobody asks ends the gateway too`() async throws {
+    @Test func `a log that fails without a request ends the gateway too`() async throws {
         await #expect(throws: LogStopped.self) {
             try await self.station.run { running in
                 self.station.log.stop("the disk is gone")

@@ -38,7 +38,7 @@ struct SimulatedLoop {
     private var heads: HeadSchedule
     private var subscribers: [UInt32: Subscriber] = [:]
     private var lastSlot: UInt32 = 0
-    /// How often the ring was full and let go what somebody had not taken.
+    /// How often the full ring dropped unsent notices.
     private(set) var overrunCount = 0
 
     /// - Parameters:
@@ -127,7 +127,7 @@ struct SimulatedLoop {
         isForPushed: Bool = true,
         room: (UInt32, Int) -> Int
     ) -> [Taken] {
-        // Nobody hears it: there is no ring.
+        // It has no subscriber: there is no ring.
         guard !self.subscribers.isEmpty else { return [] }
         let bytes = EdgeLoop.framed(NoticeFrame.notice(notice, stream: self.stream.id).encoded())
         let taken = self.stream.ring.hasRoom(for: bytes.count) ? [] : self.goOn(room: room)
@@ -183,7 +183,7 @@ struct SimulatedLoop {
         return [Taken(slot: slot, bytes: Array(pending.prefix(count)))]
     }
 
-    /// Whoever was behind takes all that there is.
+    /// A subscriber that was behind takes all pending notices.
     mutating func catchUp() -> [Taken] {
         self.subscribers.keys.sorted().flatMap { self.catchUp($0) }
     }

@@ -75,7 +75,7 @@ struct Witness {
     var calmConnections = 0
     var pushedJoins = 0
     var subscribedJoins = 0
-    /// How often a ring let go what somebody had not taken.
+    /// How often a ring dropped unsent notices.
     var overruns = 0
 
     /// A notice was missing on a connection that loses nothing: it fell between the answer to the join and what is heard.
@@ -177,7 +177,7 @@ struct Witness {
     /// An outcome that is to be told, against the gateway's plan: what has its place still ahead is not expired.
     ///
     /// Only where the listener knows all that the gateway knows. A break that must not cut drops what no longer fits, and one
-    /// that was cancelled while nobody listened has no place any more.
+    /// that was cancelled without a listener has no place any more.
     mutating func told(_ kind: JournalEntry.Kind, core: ListenerCore, now: LocalInstant, gateway: CoreGateway) {
         guard case .outcome(let request) = kind, let record = OutboxRecord(request), record.session == core.session,
             record.outcome.reason == .expired, core.conversation.follower.last == gateway.head,
@@ -243,7 +243,7 @@ struct Witness {
         }
     }
 
-    /// The attempt arrived, or nobody knows whether it did.
+    /// The attempt arrived, or may have arrived.
     mutating func trackingArrived(_ url: String) {
         self.arrived.insert(url)
     }
@@ -318,7 +318,7 @@ struct Witness {
         self.current.handedOut.contains(pair) || self.handedOutOnDisk.contains(pair)
     }
 
-    /// Whether the listener must know what became of the advertisement, or that nobody does.
+    /// Whether the listener must know the outcome of the advertisement, or that it is unknown.
     private func isSettled(_ pair: SessionAdvertisement) -> Bool {
         self.outcomes[pair] != nil || self.unknown.contains(pair) || self.current.settled.contains(pair)
     }
@@ -414,7 +414,7 @@ struct Witness {
                 // A delivery that was not durable is known by its acknowledgement only.
                 let received = Int64(self.received.count { $0.key == key })
                 if counts.delivered < Int64(mine.count) || (self.kills == 0 && counts.delivered < received) {
-                    // What a gateway that failed did not record and nobody acknowledged stays unknown to it.
+                    // An outcome that a failed gateway did not record, and that was not acknowledged, stays unknown to it.
                     if counts.delivered < Int64(mine.count) { faults.append("\(key) was delivered more often") }
                 }
             }

@@ -219,9 +219,9 @@ struct EventLogFailureTests {
     }
 }
 
-/// Somebody else has the file.
+/// Another process has the file.
 extension EventLogFailureTests {
-    /// Somebody who looks at the file and holds it.
+    /// A process that reads the file and locks it.
     private func other(_ folder: FaultyFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -235,7 +235,7 @@ extension EventLogFailureTests {
         return limits
     }
 
-    @Test func `an append waits for somebody else who writes`() async throws {
+    @Test func `an append waits for another writer`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         // Doubled each time, it is tried for longer than anything here takes.
@@ -258,7 +258,7 @@ extension EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `somebody else who writes for too long has appends refused, and the log goes on`() async throws {
+    @Test func `a writer that takes too long has appends refused, and the log goes on`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         limits.busyRetriesMax = 2
@@ -276,7 +276,7 @@ extension EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `a checkpoint that somebody else keeps from beginning is no failure`() async throws {
+    @Test func `a checkpoint that another process prevents is no failure`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         limits.checkpointBytes = 100_000

@@ -39,7 +39,7 @@ struct PlaybackDelayTests {
         #expect(self.delay(delay, at: 300) == .seconds(15))
     }
 
-    @Test func `nobody hears the future`() {
+    @Test func `the delay is never negative`() {
         #expect(self.delay(PlaybackDelay(delay: .seconds(-5)), at: 0) == .zero)
         var delay = PlaybackDelay(delay: .zero)
         delay.set(programmeTime: gateway(500), now: local(100))

@@ -265,7 +265,7 @@ struct TimeShiftTests {
         #expect(bench.core.wireDelay(now: bench.now) == ListenerDelay(now: .seconds(3_600), max: .seconds(120)))
     }
 
-    @Test func `whoever asked while the app was in the background is told when it is back`() throws {
+    @Test func `a request of the background is answered in the foreground`() throws {
         var bench = try self.bench(delay: 0)
         bench.advance(to: 5)
         #expect(self.timesTold(bench) == 1)
