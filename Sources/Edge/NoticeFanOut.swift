@@ -9,12 +9,12 @@ internal import GatewayCore
 /// It does no I/O. Which stream writes next is the ``RunQueue``'s to say, and which of its connections the ``EdgeStream``'s.
 struct NoticeFanOut {
     private let shared: EdgeShared
-    /// What the rings of this loop may hold: each loop has its part of what all may hold.
+    /// The most bytes of this loop's rings: each loop has a share of the limit of all.
     private let ringsBytesMax: Int
     private var streams: [StreamID: EdgeStream] = [:]
-    /// What their rings hold.
+    /// The bytes in its rings.
     private let rings = EdgeStream.Total()
-    /// What was sent last, which is what a head notice may tell: the board may be ahead.
+    /// The last sequence that was sent, which a head notice may state: the board may be ahead.
     private var sent: [StreamID: UInt64]
     private var heads: HeadSchedule
     /// How much of what the rings hold the metric knows.

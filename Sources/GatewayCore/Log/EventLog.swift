@@ -15,7 +15,7 @@ package struct Lane: Hashable, Sendable, CustomStringConvertible {
         self.description = name
     }
 
-    /// What was asked of breaks and what timers decided.
+    /// The requests about breaks and the decisions of timers.
     package static let breaks = Lane(name: "breaks")
 
     /// How many lanes hold acknowledgements.
@@ -76,7 +76,7 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case failed(String)
     /// There is no room for it: it is not in the log, and later ones are taken as soon as there is room again.
     case outOfSpace(String)
-    /// What the log holds is not certain any more: it takes nothing until it is opened again (see `stopped()`).
+    /// The content of the log is not certain any more: it accepts nothing until it is opened again (see `stopped()`).
     case uncertain(String)
 
     package var description: String {

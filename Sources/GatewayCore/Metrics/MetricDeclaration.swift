@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// What a metric is.
+/// The declaration of a metric.
 struct MetricDeclaration: Sendable {
     let kind: Metric.Kind
     let help: String
