@@ -4,7 +4,7 @@
 import CuecastWire
 import GatewayCore
 
-/// Who asked for what to be changed, as JSON: what `GET /v1/audit` answers.
+/// The list of requested changes, as JSON: the answer to `GET /v1/audit`.
 ///
 /// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
 package struct AuditDocument: Codable, Hashable, Sendable {
@@ -12,13 +12,13 @@ package struct AuditDocument: Codable, Hashable, Sendable {
         /// Counted from 1; what `before` takes.
         package var number: Int64
         package var at: String
-        /// Who asked; absent where askers are not told apart.
+        /// The principal that asked; absent if callers are not identified.
         package var by: String?
         /// `zeromq`, `http` or `command`.
         package var entrance: String
         package var address: String?
         package var requestId: String?
-        /// What was asked for.
+        /// The requested action.
         package var action: String
         package var stream: String?
         package var `break`: String?
@@ -35,7 +35,7 @@ package struct AuditDocument: Codable, Hashable, Sendable {
     package var now: String
     /// The newest first.
     package var entries: [Entry]
-    /// What `before` takes for the next page; absent on the last one.
+    /// The value of `before` for the next page; absent on the last one.
     package var before: Int64?
 }
 

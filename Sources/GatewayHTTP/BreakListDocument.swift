@@ -24,7 +24,7 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
         package var announce: String?
         package var holdUntil: String?
         package var published: String
-        /// Who published it; absent where broadcasters are not told apart.
+        /// The broadcaster that published it; absent if broadcasters are not identified.
         package var broadcaster: String?
         /// 1 when it was published, and one more with each change.
         package var revision: UInt64
@@ -36,7 +36,7 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
     package var now: String
     /// By stream, in the order in which they were published.
     package var breaks: [Break]
-    /// What `after` takes for the next page; absent on the last one.
+    /// The value of `after` for the next page; absent on the last one.
     package var after: String?
 }
 

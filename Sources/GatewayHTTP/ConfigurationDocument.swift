@@ -15,7 +15,7 @@ package struct ConfigurationDocument: Codable, Hashable, Sendable {
         package var value: String
         /// The default value.
         package var `default`: String
-        /// What the value is: a text, a flag, a duration, or a number of something.
+        /// The kind of the value: a text, a flag, a duration, or a number of something.
         package var unit: String
         /// Where the value comes from.
         package var source: String

@@ -40,7 +40,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     let answerBytesMax: Int
 
     private var entries: [ID: Entry] = [:]
-    /// Who is idle and who is sending, with those who were and are no more.
+    /// The idle and the sending connections, together with outdated entries.
     private var idle = Heap<Waiting>()
     private var sending = Heap<Waiting>()
     private var moment: UInt64 = 0
@@ -154,7 +154,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
         Self.longest(in: &self.sending, of: self.entries, except: id, where: \.isSending)
     }
 
-    /// Who has waited for longest; forgets those on the way who wait no more.
+    /// The connection that has waited for longest; removes outdated entries on the way.
     private static func longest(
         in waiting: inout Heap<Waiting>,
         of entries: [ID: Entry],

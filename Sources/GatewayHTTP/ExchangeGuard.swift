@@ -16,7 +16,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// What must happen in time.
+    /// The step that must happen in time.
     private enum Wait {
         /// A head, where no answer is asked for.
         case head
@@ -35,7 +35,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// What the maker of an answer tells.
+    /// The events that the maker of an answer reports.
     enum Event: Sendable {
         /// The answer goes on for as long as it likes.
         case streamBegan

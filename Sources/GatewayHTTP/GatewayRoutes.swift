@@ -69,7 +69,7 @@ final class GatewayRoutes: Sendable {
         self.bodies = RequestBodies(bytesMax: configuration.bodyBytesMax, metrics: parts.metrics)
     }
 
-    /// What answers requests: a route for each operation, and the problems around them.
+    /// The responder: a route for each operation, and the problems around them.
     func responder() -> some HTTPResponder<OperationContext> {
         let router = Router(context: OperationContext.self)
         for operation in self.table.operations {
@@ -140,7 +140,7 @@ final class GatewayRoutes: Sendable {
         return HTTPTrace(headers, from: side, operation, at: self.parts.now())
     }
 
-    /// What is told about a request that has no answer.
+    /// The answer to a request that failed.
     private func answer(to error: any Error, _ request: Request, _ context: OperationContext) -> HTTPAnswer {
         let problem: Problem
         switch error {
@@ -374,7 +374,8 @@ final class GatewayRoutes: Sendable {
         }
     }
 
-    /// What an answer about a listener's operation says of origins, a problem too; `nil`: the operation is not a listener's.
+    /// The header fields about origins of an answer to a listener's operation, also of a problem; `nil`: it is no listener's
+    /// operation.
     private func listenerOriginFields(of request: Request) -> HTTPFields? {
         guard !self.table.listenerMethods(at: Self.path(of: request)).isEmpty else { return nil }
         // Caches keep answers to pages of different origins apart (Fetch standard, "CORS protocol and HTTP caches").
@@ -493,7 +494,7 @@ final class GatewayRoutes: Sendable {
 }
 
 extension OperationContext {
-    /// What a line about the request says: with its trace, where it is traced.
+    /// The fields of a log line about the request: with its trace, if it is traced.
     fileprivate func told(_ fields: Logger.Metadata) -> Logger.Metadata {
         guard let trace = self.trace?.begun else { return fields }
         return fields.merging(trace.logFields) { _, new in new }

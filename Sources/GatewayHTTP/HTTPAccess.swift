@@ -9,21 +9,21 @@ import Synchronization
 package import TokenFormats
 package import Tokens
 
-/// Who asks over HTTP.
+/// The principal of a request over HTTP.
 package struct HTTPPrincipal: Hashable, Sendable {
     /// The subject of its token.
     package let name: String
-    /// What the token grants.
+    /// The scopes that the token grants.
     package let scopes: TokenScopes
 }
 
-/// Who may ask for what over HTTP.
+/// The rights over HTTP.
 ///
 /// Immutable: a reload makes another one, which the next request meets.
 package struct HTTPAccess: Sendable {
     /// Tells true tokens.
     package let verifier: TokenVerifier
-    /// What may be read without a token.
+    /// The reads that need no token.
     package let openReads: HTTPOpenReads
     /// The names by which the gateway is asked.
     package let hosts: HTTPHosts
@@ -183,7 +183,7 @@ package final class HTTPAccessHolder: Sendable {
         self.state = Mutex(access)
     }
 
-    /// What the next request meets.
+    /// The rights for the next request.
     package var access: HTTPAccess { self.state.withLock(\.self) }
 
     /// Lets another one hold from the next request on.

@@ -8,7 +8,7 @@ package import GatewayCore
 ///
 /// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
 package struct ReportDocument: Codable, Hashable, Sendable {
-    /// What was delivered, and what became of it.
+    /// The deliveries and their outcomes.
     package struct Counts: Codable, Hashable, Sendable {
         /// To how many sessions; without what was handed out just before a kill or a loss of power and never acknowledged.
         package var delivered: Int64
@@ -60,7 +60,7 @@ package struct ReportDocument: Codable, Hashable, Sendable {
         package var settled: Bool
         /// Whether everything that was recorded of it is counted.
         package var complete: Bool
-        /// What may be missing from the counts; absent where they are complete.
+        /// The records that may be missing from the counts; absent if they are complete.
         package var missing: String?
         /// Whether every ad balances.
         package var balanced: Bool
@@ -90,7 +90,7 @@ package struct ReportDocument: Codable, Hashable, Sendable {
     package var complete: Bool
     /// By the lane's name.
     package var lanes: [String: LaneProgress]
-    /// What `before` takes for the next page; absent on the last one.
+    /// The value of `before` for the next page; absent on the last one.
     package var before: UInt64?
     /// Of which choice of ads these are the counts; absent: of all.
     package var variant: UInt32?

@@ -57,7 +57,7 @@ extension ReportDocument {
         return isQuoted ? "\"" + String(cell) + "\"" : String(cell)
     }
 
-    /// What spreadsheets take for the beginning of a formula, full-width forms among it, and what they pass over before one.
+    /// The characters with which a formula begins in spreadsheets, full-width forms included, and those that they skip before one.
     private static let formulaBeginnings: Set<Unicode.Scalar> = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
     ]

@@ -34,7 +34,7 @@ package struct StreamListDocument: Codable, Hashable, Sendable {
     package var now: String
     /// In the order that was asked for.
     package var streams: [Stream]
-    /// What `after` takes for the next page; `nil` on the last one.
+    /// The value of `after` for the next page; `nil` on the last one.
     @OrNull package var after: String?
     /// How many streams there are that fit, on all pages.
     package var total: Int

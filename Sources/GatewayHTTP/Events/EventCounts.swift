@@ -32,7 +32,7 @@ package final class EventCounts: Sendable {
         fileprivate let places: [Int]
     }
 
-    /// What the ledger said of a break, and how far it had counted by then.
+    /// The ledger's counts of a break, and its offset at that time.
     private struct Books {
         let number: BreakNumber
         let funnel: CountsEventDocument.Funnel?
@@ -63,7 +63,7 @@ package final class EventCounts: Sendable {
         let stream: StreamID
         /// By how many.
         var readers = 1
-        /// What was told last; `nil`: nothing yet.
+        /// The counts that were sent last; `nil`: none yet.
         var counts: Counts?
         /// Which change that was; 0: none yet.
         var number: UInt64 = 0
@@ -89,7 +89,7 @@ package final class EventCounts: Sendable {
         var turn = 0
     }
 
-    /// What is the same for all streams at one time.
+    /// The values that all streams share at one time.
     private struct Moment {
         let now: Timestamp
         let board: Board
@@ -102,7 +102,7 @@ package final class EventCounts: Sendable {
         let stream: StreamID
         let key: BreakKey
         let number: BreakNumber
-        /// What there is to tell if they cannot be read.
+        /// The counts to send if the books cannot be read.
         var counts: Counts
         /// Whether nothing was read of this break before.
         let isNew: Bool

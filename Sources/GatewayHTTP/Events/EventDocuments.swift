@@ -7,7 +7,7 @@ package import GatewayCore
 ///
 /// Members that have no value are `null`; the names are a contract.
 package struct GatewayEventDocument: Codable, Hashable, Sendable {
-    /// What happens in a second.
+    /// The events in a second.
     package struct Rates: Codable, Hashable, Sendable {
         package var notices: Double
         package var batches: Double
@@ -24,14 +24,14 @@ package struct GatewayEventDocument: Codable, Hashable, Sendable {
     package struct Latency: Codable, Hashable, Sendable {
         /// From a publish to its notice.
         @OrNull package var noticeMicroseconds: Percentiles?
-        /// What an append to the event log takes: an acknowledgement waits for it.
+        /// The time of an append to the event log: an acknowledgement waits for it.
         @OrNull package var appendMicroseconds: Percentiles?
         /// By how much announcements are late.
         @OrNull package var scheduleLateMicroseconds: Percentiles?
     }
 
     package struct Disk: Codable, Hashable, Sendable {
-        /// What the stores take.
+        /// The bytes that the stores use.
         package var bytes: Int
         package var free: Int
     }
@@ -91,7 +91,7 @@ package struct CountsEventDocument: Codable, Hashable, Sendable {
     package var listeners: Int
     /// The break that runs, the next where listeners know of it, else the one that was over last, else the next.
     @OrNull package var `break`: String?
-    /// What became of it.
+    /// The break's outcomes.
     @OrNull package var funnel: Funnel?
 }
 

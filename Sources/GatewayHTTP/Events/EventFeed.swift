@@ -40,7 +40,7 @@ final class EventFeed: Sendable {
 
     /// A reader of events.
     final class Reader: Sendable {
-        /// Whose counts and breaks it wants; `nil`: no counts, and all breaks.
+        /// The streams whose counts and breaks it wants; `nil`: no counts, and all breaks.
         let streams: Set<StreamID>?
         /// Their counts.
         fileprivate let watch: EventCounts.Watch
@@ -130,7 +130,7 @@ final class EventFeed: Sendable {
         return Cursor(change: change)
     }
 
-    /// What a connection begins with: after how long to come back, and the id of all that was before.
+    /// The beginning of a connection: the time after which to reconnect, and the id of all earlier events.
     ///
     /// Where changes are missing there is no id: it comes with `resync`. A connection that is cut off before leaves the reader with
     /// the id that it had, and the next one tells the gap again.
@@ -139,7 +139,7 @@ final class EventFeed: Sendable {
         return Array("retry: \(Self.retryMilliseconds)\n\(id)\n".utf8)
     }
 
-    /// What is new for a reader.
+    /// The new events for a reader.
     ///
     /// - Parameters:
     ///   - reader: who reads.

@@ -9,7 +9,7 @@ import HTTPTypes
 ///
 /// `scripts/embed-dashboard` puts them all into the program, so that no folder must lie beside it.
 struct DashboardFile: Sendable {
-    /// What stands behind `/dashboard/`.
+    /// The name after `/dashboard/`.
     let name: String
     /// The media type.
     let type: String

@@ -5,7 +5,7 @@ import Gateway
 import HTTPTypes
 import Synchronization
 
-/// What tells programs and people which operations there are.
+/// The operations that describe all operations, for programs and people.
 ///
 /// - Parameter operations: all others.
 /// - Returns: the index, and the description.

@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What an operation answers, before it is HTTP.
+/// An operation's answer, before it is HTTP.
 package struct HTTPAnswer: Sendable {
     package enum Body: Sendable {
         /// All of it at once.
@@ -21,7 +21,7 @@ package struct HTTPAnswer: Sendable {
     /// The media type; empty: there is no body.
     var type: String
     var body: Body
-    /// What the head says besides.
+    /// Further header fields.
     var headers: HTTPFields
 
     init(_ status: HTTPResponse.Status = .ok, type: String, body: Body, headers: HTTPFields = [:]) {

@@ -22,19 +22,19 @@ package struct HTTPParts: Sendable {
     package var ledger: any Ledger
     /// Tells how far the ledger is behind.
     package var log: any EventLog
-    /// What `/metrics` shows.
+    /// The metrics for `/metrics`.
     package let metrics: MetricRegistry
     /// The parts of the gateway that do not work at present; empty when it is ready.
     package var missing: @Sendable () -> [String]
-    /// What failed so that the process is about to end; `nil`: nothing.
+    /// The failure because of which the process is about to end; `nil`: none.
     package var failure: @Sendable () -> String? = { nil }
-    /// What an operator should look at although it is ready.
+    /// The faults that an operator should examine although the gateway is ready.
     package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
     /// The newest board.
     package var board: @Sendable () -> Board
     /// The gateway's clock.
     package var now: @Sendable () -> Timestamp
-    /// Who may ask for what.
+    /// The rights over HTTP.
     package var access: HTTPAccessHolder
     /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
     package var reload: @Sendable () async throws -> ReloadDocument

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Synchronization
 
-/// Who reads an answer that goes on: each kind has a limit of its own, so that one cannot lock out the other.
+/// The kind of reader of a streamed answer: each kind has its own limit, so that one cannot lock out the other.
 package enum StreamKind: Hashable, Sendable, CaseIterable {
     /// Operators' programs: outcomes.
     case operators

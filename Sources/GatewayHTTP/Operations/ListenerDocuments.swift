@@ -93,7 +93,7 @@ struct EndDocument: Encodable, Hashable, Sendable {
             }
     }
 
-    /// What the id of an event begins with after which its reader must not listen again; no position begins so.
+    /// The beginning of the id of an event after which its reader must not listen again; no position begins so.
     static let finalPrefix = "end:"
 
     /// The id of the event; `nil`: its reader goes on from its last position.
@@ -215,7 +215,7 @@ struct TimeDocument: Encodable, Hashable, Sendable {
 
 // MARK: - Requests
 
-/// What every listener's request says of itself.
+/// The members of each request of a listener.
 protocol ListenerRequestDocument: Decodable, Sendable {
     /// 32 hexadecimal digits.
     var session: String { get }
@@ -268,7 +268,7 @@ extension ListenerRequestDocument {
 }
 
 extension AcknowledgeRequestDocument {
-    /// What it asks of the rules.
+    /// The request as the rules see it.
     func acknowledge(_ key: BreakKey) throws(Problem) -> ListenerRequest.Acknowledge {
         guard let delivery = Data(base64Encoded: self.delivery) else {
             throw .badRequest("The delivery is not base64.")

@@ -11,7 +11,7 @@ import HummingbirdCore
 import NIOCore
 import NetworkIO
 
-/// What listeners without ZeroMQ ask: the same requests, decided by the same rules.
+/// The operations for listeners without ZeroMQ: the same requests, decided by the same rules.
 func listenerOperations(_ parts: HTTPParts) -> [Operation] {
     guard let listeners = parts.listeners else { return [] }
     return [
@@ -390,7 +390,7 @@ extension OperationAnswer {
     }
 }
 
-/// What examples are made of.
+/// The values in examples.
 private enum Example {
     static let session = "00112233445566778899aabbccddeeff"
     static let time: Int64 = 1_777_636_830_000_000

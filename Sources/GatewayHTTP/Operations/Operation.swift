@@ -6,7 +6,7 @@ import GatewayCore
 import HTTPTypes
 import TokenFormats
 
-/// What a request must prove for an operation.
+/// The proof that an operation requires of a request.
 enum OperationAccess: Hashable, Sendable {
     /// Nothing: who asks for it has no token, or the page itself asks for one.
     case open
@@ -134,7 +134,7 @@ struct OperationBody: Sendable {
     }
 }
 
-/// What the head of an answer says besides.
+/// A header field of an answer.
 struct OperationHeader: Sendable {
     let name: String
     let description: String
@@ -153,7 +153,7 @@ struct OperationAnswer: Sendable {
     let description: String
     /// In each media type; none where there is no body.
     let contents: [OperationContent]
-    /// What its head says besides.
+    /// The header fields of the answer.
     private(set) var headers: [OperationHeader] = []
 
     init(_ status: HTTPResponse.Status, _ description: String, contents: [OperationContent]) {
@@ -201,7 +201,7 @@ struct Operation: Sendable {
     let tag: String
     /// One sentence.
     let summary: String
-    /// What else there is to know; empty: nothing.
+    /// Further details; empty: none.
     let details: String
     let access: OperationAccess
     var parameters: [OperationParameter]

@@ -79,7 +79,7 @@ package struct OperationCall: Sendable {
         }
     }
 
-    /// Who asks, as the rules for broadcasters know it: its streams are those that its token names.
+    /// The caller, as the rules for broadcasters know it: its streams are those that its token names.
     func broadcaster() throws(Problem) -> BroadcastPrincipal {
         guard let principal = self.principal else { throw HTTPRefusal.noToken.problem }
         return BroadcastPrincipal(name: principal.name, streams: principal.scopes.publish)
@@ -129,7 +129,7 @@ package struct OperationCall: Sendable {
             || (self.request.headers[.contentLength].flatMap { Int($0) } ?? 0) > 0
     }
 
-    /// What its head says; `nil`: nothing.
+    /// The value of a header field; `nil`: there is none.
     func header(_ name: HTTPField.Name) -> String? { self.request.headers[name] }
 
     /// The media type of the body, without parameters; the operation's first where the request names none.
@@ -189,7 +189,7 @@ package struct OperationCall: Sendable {
     }
 }
 
-/// What is known of a request beside its head and body.
+/// The data about a request beside its head and body.
 struct OperationContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

@@ -78,7 +78,7 @@ package struct OutcomeDocument: Codable, Hashable, Sendable {
 
 /// The last line of `GET /v1/outcomes`.
 package struct OutcomesEndDocument: Codable, Hashable, Sendable {
-    /// What `from` takes to go on.
+    /// The value of `from` for the next page.
     package var next: String
     /// Whether there was more when it was asked.
     package var more: Bool

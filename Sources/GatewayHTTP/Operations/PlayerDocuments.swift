@@ -15,7 +15,7 @@ struct PlayerBreak: Sendable {
     /// Those that were handed out, but for what would begin after the break's end.
     let advertisements: [AdvertisementContent]
     let delivery: DeliveryToken
-    /// What signed the delivery.
+    /// The keys that signed the delivery.
     let keys: MessageKeys
     /// Where the gateway is asked: `https://HOST:PORT`.
     let gateway: String
@@ -23,7 +23,7 @@ struct PlayerBreak: Sendable {
     /// The ordinal of an advertisement that was handed out.
     func ordinal(_ index: Int) -> Int { self.first + index }
 
-    /// What to call when something happens to an advertisement.
+    /// The URL to call after an event of an advertisement.
     ///
     /// - Parameters:
     ///   - kind: what happens.
@@ -114,7 +114,7 @@ extension AssetListDocument {
 }
 
 extension AssetListDocument.Asset {
-    /// What an HLS player plays: the first media that is HLS, else the first that is no DASH, else the first.
+    /// The media for an HLS player: the first that is HLS, else the first that is not DASH, else the first.
     fileprivate init(_ advertisement: AdvertisementContent) {
         let media = advertisement.media
         let file = media.first(where: \.isHLS) ?? media.first { !$0.isDASH } ?? media.first
@@ -154,7 +154,7 @@ extension AdvertisementContent.MediaFile {
 }
 
 extension AdvertisementContent.Tracker {
-    /// What has its place beside the banner.
+    /// Whether it belongs to the banner.
     fileprivate var isOfBanner: Bool { [AdTracker.bannerView, AdTracker.bannerClick].contains(self.event) }
 }
 
@@ -201,7 +201,7 @@ extension PlayerBreak {
 }
 
 extension AdContent {
-    /// What a broadcaster published, as a document has it.
+    /// The advertisement of a broadcaster, as a document has it.
     init(_ content: AdvertisementContent) {
         func some(_ text: String) -> String? { text.isEmpty ? nil : text }
         func some(_ number: UInt32) -> Int? { number == 0 ? nil : Int(number) }

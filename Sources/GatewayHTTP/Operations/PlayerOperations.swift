@@ -8,7 +8,9 @@ import HTTPTypes
 import HummingbirdCore
 import TokenFormats
 
-/// What players ask that only fetch documents and call URLs: the ads of a break in a form that they know, and outcomes by tracking URLs.
+/// The operations for players that only fetch documents and call URLs.
+///
+/// They get the ads of a break in a form that they know, and report outcomes by tracking URLs.
 ///
 /// They are listeners all the same: each document is a join and a batch of the wire, and what ends an ad is an acknowledgement.
 func playerOperations(_ parts: HTTPParts) -> [Operation] {
@@ -128,7 +130,7 @@ private func track(_ method: HTTPRequest.Method, _ id: String, _ players: Player
     }
 }
 
-/// What both documents are asked with.
+/// The parameters of both documents.
 private let playerParameters: [OperationParameter] = [
     .streamInPath,
     OperationParameter(
@@ -368,7 +370,7 @@ private struct Players: Sendable {
 }
 
 extension TrackingToken {
-    /// What it says became of its advertisement.
+    /// The outcome that it reports of its advertisement.
     ///
     /// - Parameters:
     ///   - advertisement: of its break.
@@ -425,7 +427,7 @@ extension MessageKeys.Fault {
 // MARK: - What a call says
 
 extension OperationCall {
-    /// Who listens.
+    /// The session that listens.
     fileprivate func session(_ keys: MessageKeys) throws(Problem) -> SessionID {
         if let text = self.query["session"] { return try SessionID(hexadecimal: text) }
         guard let name = self.query["_HLS_primary_id"] else { return .random() }
@@ -464,7 +466,7 @@ extension OperationCall {
 
 // MARK: - Schemas
 
-/// What examples are made of.
+/// The values in examples.
 private enum Example {
     static let assetList = AssetListDocument(assets: [
         AssetListDocument.Asset(

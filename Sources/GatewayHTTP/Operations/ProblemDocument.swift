@@ -22,11 +22,11 @@ package enum ProblemCode: Hashable, Sendable {
     case hostNotKnown
     /// A page of another origin asks.
     case originNotAllowed
-    /// What was read again has faults, and everything stays as it was.
+    /// The new configuration has faults, and nothing changes.
     case notReloaded
     /// It was asked in plain, and speaks TLS.
     case encrypted
-    /// What follows a position is not kept any more.
+    /// The records after a position are not kept any more.
     case positionGone
 
     /// Every code, for tests and for `/openapi.json`.
@@ -94,7 +94,7 @@ extension StatusCode {
     }
 }
 
-/// What every answer but a success says, as `application/problem+json` (RFC 9457).
+/// The body of each unsuccessful answer, as `application/problem+json` (RFC 9457).
 ///
 /// `type` is always `about:blank`: the code says more than an address could.
 package struct ProblemDocument: Codable, Hashable, Sendable {
@@ -139,7 +139,7 @@ package struct Problem: Error {
     let code: ProblemCode
     /// One sentence for people.
     let sentence: String
-    /// What the answer's head says besides.
+    /// Further header fields of the answer.
     let headers: HTTPFields
     /// Where reading can go on, of a position that is gone.
     let goOnFrom: String?
@@ -175,7 +175,7 @@ package struct Problem: Error {
 
     static func notFound(_ sentence: String) -> Problem { Problem(.reason(.notFound), sentence) }
 
-    /// What breaks a rule of the wire is a bad request.
+    /// A violation of a rule of the wire is a bad request.
     static func check<Value>(_ value: () throws(WireError) -> Value) throws(Problem) -> Value {
         do throws(WireError) {
             return try value()

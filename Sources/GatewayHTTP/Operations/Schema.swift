@@ -14,7 +14,7 @@ struct NamedSchema: Sendable {
     let name: String
     /// JSON Schema 2020-12, as OpenAPI 3.1 has it.
     let schema: JSONValue
-    /// What it refers to.
+    /// The schemas that it refers to.
     let uses: [NamedSchema]
 
     init(_ name: String, _ schema: JSONValue, uses: [NamedSchema] = []) {
@@ -23,7 +23,7 @@ struct NamedSchema: Sendable {
         self.uses = uses
     }
 
-    /// What stands where it is meant.
+    /// The reference to it.
     var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
 
     /// A schema that stands where it is used, and has no name.
@@ -31,7 +31,7 @@ struct NamedSchema: Sendable {
         NamedSchema("", schema, uses: uses)
     }
 
-    /// What stands in a document: the reference, or the schema itself where it has no name.
+    /// The schema in a document: the reference, or the schema itself if it has no name.
     var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
 }
 

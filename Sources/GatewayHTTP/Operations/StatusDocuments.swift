@@ -16,7 +16,7 @@ package struct ReadinessDocument: Codable, Hashable, Sendable {
     package var ready: Bool
     /// The parts that do not work at present.
     package var missing: [String]
-    /// What an operator should look at although requests are taken.
+    /// The faults that an operator should examine although requests are accepted.
     package var alarms: [RaisedAlarm]
 
     package init(missing: [String], alarms: [RaisedAlarm] = []) {
@@ -26,7 +26,7 @@ package struct ReadinessDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// What a reload took over, as JSON: what `POST /v1/reload` answers.
+/// The changes that a reload made, as JSON: the answer to `POST /v1/reload`.
 package struct ReloadDocument: Codable, Hashable, Sendable {
     /// The keys of the configuration that hold from now on, each as `KEY: BEFORE → AFTER`.
     package var changed: [String]
@@ -42,7 +42,7 @@ package struct ReloadDocument: Codable, Hashable, Sendable {
 /// Which operations there are, as JSON: what `GET /v1` answers.
 package struct IndexDocument: Codable, Hashable, Sendable {
     package var service: String
-    /// What each is for, by method and path.
+    /// The summary of each operation, by method and path.
     package var operations: [String: String]
     /// Where all of it is described for programs.
     package var openapi: String

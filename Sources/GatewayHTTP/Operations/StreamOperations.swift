@@ -167,6 +167,6 @@ extension StreamListDocument.Break {
 }
 
 extension Schema {
-    /// What may be `null` instead.
+    /// A schema that also allows `null`.
     static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": [schema, ["type": "null"]]] }
 }

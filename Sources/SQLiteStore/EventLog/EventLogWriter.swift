@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import GatewayCore
 
-/// What the event log's writing connection does; it lives on that connection's queue.
+/// The event log's writing connection; it is used on that connection's queue.
 final class EventLogWriter {
     private let insertRecord: PreparedStatement
     private let insertLane: PreparedStatement

@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What a failure of the log's writing connection means for the log (docs/internals/decisions/0023).
+/// The effect of a failed writing connection on the log (docs/internals/decisions/0023).
 package enum LogFailure: Hashable, Sendable {
     /// Another process has the file for a moment: the writer tries the same again.
     case retry
@@ -19,7 +19,7 @@ package enum LogFailure: Hashable, Sendable {
     /// The contents of the file are uncertain: the log accepts no more appends.
     case uncertain
 
-    /// What the connection was doing.
+    /// The activity of the connection.
     package enum Phase: CaseIterable, Hashable, Sendable {
         /// Beginning a transaction.
         case begin
@@ -61,7 +61,7 @@ package enum LogFailure: Hashable, Sendable {
 /// A failure of the log's writing connection, decided.
 struct LogWriteError: Error {
     let failure: LogFailure
-    /// What went wrong, for people.
+    /// The error as a sentence for people.
     let sentence: String
 
     /// Decides about what a connection threw; to be called before the connection does anything else.

@@ -31,7 +31,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         package var walBytesMax = 128 * 1_048_576
         /// The largest that the file may become; `nil`: as large as the disk allows.
         package var fileBytesMax: Int?
-        /// What records and snapshots may take in the file before new work is refused (see `LogUsage`).
+        /// The most bytes of records and snapshots in the file before new work is refused (see `LogUsage`).
         package var bytesMax: Int = .max
         /// How often a transaction is tried again that another process kept from beginning.
         package var busyRetriesMax = 5
@@ -143,7 +143,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         return self.failure
     }
 
-    /// What `PRAGMA synchronous` reads on the writing connection: 2 (FULL), or the log would not have opened.
+    /// The value of `PRAGMA synchronous` on the writing connection: 2 (FULL), or the log would not have opened.
     package func synchronousMode() async throws(EventLogError) -> Int {
         do {
             return try await self.connection.write { database, _ in
@@ -498,7 +498,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
     }
 }
 
-/// Who has to be told that the log stopped.
+/// The waiting callers that must learn that the log stopped.
 private struct StoppedLog {
     let appends: [WaitingAppend]
     let reason: EventLogError
