@@ -9,7 +9,7 @@ import Foundation
 /// memory for each register that points at some. One that points at a key prints half of it. (Swift's page on backtraces,
 /// `registers`) To get backtraces, set `SWIFT_BACKTRACE=registers=none`.
 package enum CrashOutput {
-    /// What the runtime takes for a crash on Linux.
+    /// The signals that the runtime takes for a crash on Linux.
     private static let signals = [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP]
 
     /// Leaves a crash to the system where the runtime would print memory: the process ends by the same signal as without.

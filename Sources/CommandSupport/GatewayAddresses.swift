@@ -34,7 +34,7 @@ package struct GatewayAddresses: Sendable {
         package let description: String
     }
 
-    /// What an address was found to be.
+    /// The result of looking for an address.
     package enum Answer: Hashable, Sendable {
         /// An address; for HTTP with its scheme if one was given.
         case address(NetworkAddress, scheme: HTTPAddress.Scheme? = nil)
@@ -73,7 +73,7 @@ package struct GatewayAddresses: Sendable {
         return .address(try Self.read(host: text, of: socket, from: Self.gatewayVariable))
     }
 
-    /// What is wrong with what was typed, whether it is used or not; `nil`: nothing.
+    /// The fault in a given option, whether it is used or not; `nil`: none.
     package var faultOfFlags: Fault? {
         do throws(Fault) {
             if let gateway { _ = try Self.read(host: gateway, of: .notices, from: "--gateway") }

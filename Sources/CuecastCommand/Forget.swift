@@ -95,7 +95,7 @@ struct Forget: AsyncParsableCommand {
     }
 }
 
-/// What both the gateway and the command line do for `forget`.
+/// The part of `forget` that the gateway and the command line share.
 enum ForgetCommand {
     static let name = "forget"
     /// How long the log and the ledger may take until they have what came before.

@@ -51,13 +51,13 @@ struct Health: AsyncParsableCommand {
         guard self.timeoutDuration > .zero else { throw ValidationError("--timeout must be more than 0.") }
     }
 
-    /// What `/healthz` answers.
+    /// The answer of `/healthz`.
     private struct LifeDocument: Decodable {
         let status: String
         let sentence: String?
     }
 
-    /// What is printed for programs.
+    /// The output for programs.
     private struct Printed: Encodable {
         let healthy: Bool
         let address: String

@@ -132,7 +132,7 @@ struct RotateKeys: ParsableCommand {
     }
 }
 
-/// What time it is by the books of a data directory: a machine's clock may be years off.
+/// The time by the books of a data directory: a machine's clock may be years off.
 struct BelievedTime {
     /// The latest instant that anything believed: the gateway's clock, the last time that it showed, or the wall clock.
     let now: Timestamp

@@ -6,7 +6,7 @@ import GatewayCore
 import TokenFormats
 import Tokens
 
-/// What listeners' tokens are checked with, from the files that a configuration names.
+/// The keys that check listeners' tokens, from the files that a configuration names.
 enum ListenerTokenFiles {
     /// Reads the keys.
     ///

@@ -16,7 +16,7 @@ import UnixSignals
 /// requested them.
 actor Reloader {
     private let options: ServeConfiguration
-    /// What the gateway runs with.
+    /// The configuration that the gateway runs with.
     nonisolated let holder: RunningConfigurationHolder
     private let process: GatewayProcess
     private var last: Task<ReloadDocument, any Error>?

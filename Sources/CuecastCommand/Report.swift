@@ -67,7 +67,7 @@ struct Report: AsyncParsableCommand {
         }
     }
 
-    /// What is said where the books have nothing of what was asked for; `nil`: all was asked for.
+    /// The message if the books have none of the requested data; `nil`: all data was requested.
     private var nothingKept: String? {
         switch (self.stream, self.breakID) {
         case (let stream?, let id?): "the books hold nothing of the break \(id) of the stream \(stream)"

@@ -3,7 +3,7 @@
 
 /// One server-sent event.
 package struct ServerEvent: Hashable, Sendable {
-    /// What it is; `message` where nothing is said.
+    /// The event's name; `message` if it has none.
     package let name: String
     package let data: String
 

@@ -13,7 +13,7 @@ import Glibc
 import Musl
 #endif
 
-/// What an error of a connection means, for people.
+/// Sentences for the errors of a connection.
 enum ExchangeFaults {
     /// - Parameters:
     ///   - error: what went wrong.

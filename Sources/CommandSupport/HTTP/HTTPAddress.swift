@@ -12,7 +12,7 @@ package struct HTTPAddress: Hashable, Sendable {
         case https
     }
 
-    /// What is said; `nil`: nothing, so that it is to be found.
+    /// The given scheme; `nil`: none, so that it has to be found.
     package let scheme: Scheme?
     package let address: NetworkAddress
 

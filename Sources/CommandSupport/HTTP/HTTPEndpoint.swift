@@ -90,7 +90,7 @@ package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a gateway says in its data directory of where it is asked over HTTP.
+/// The HTTP endpoint that a gateway writes into its data directory.
 struct LocalEndpoint {
     /// With its scheme, as one reaches it on this machine.
     let address: HTTPAddress

@@ -23,7 +23,7 @@ package enum HTTPExchange {
         package init() {}
     }
 
-    /// What a server answered.
+    /// The answer of a server.
     package struct Answer: Hashable, Sendable {
         package let status: Int
         package let body: Data

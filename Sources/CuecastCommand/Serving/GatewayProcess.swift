@@ -108,7 +108,7 @@ struct GatewayProcess: Sendable {
 }
 
 extension GatewayProcess {
-    /// What commands ask through the control socket, beside what the gateway answers itself.
+    /// Registers the commands of the control socket, beside those that the gateway answers itself.
     private func registerCommands(_ reloader: Reloader, _ configuration: GatewayConfiguration) {
         Reload.register(reloader, with: self.gateway.control)
         BackupCommand.register(

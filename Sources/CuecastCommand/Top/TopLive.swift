@@ -9,7 +9,7 @@ import UnixSignals
 
 /// Shows a feed on a terminal until the user quits.
 final class TopLive: Sendable {
-    /// What is heard from before the terminal is taken until it is given back.
+    /// The signals that are handled from before the terminal is taken until it is given back.
     static let signals: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigquit, .sigwinch, .sigcont]
 
     private let feed: TopFeed

@@ -273,7 +273,7 @@ extension TraceSpan {
     }
 }
 
-/// What is to be written into the next snapshot, and when.
+/// The changes for the next snapshot, and its time.
 private final class SnapshotDesk: Sendable {
     private struct State {
         var changes: BoardChanges

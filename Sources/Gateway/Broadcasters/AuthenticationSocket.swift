@@ -99,7 +99,7 @@ struct AuthenticationSocket: ~Copyable {
         var result: MetricLabel
         var reason = ""
         var address = ""
-        /// Whose key, as far as that is known.
+        /// The broadcaster of the key, if it is known.
         var name: String?
     }
 

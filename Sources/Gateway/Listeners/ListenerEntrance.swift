@@ -179,7 +179,7 @@ package final class ListenerEntrance: Sendable {
         }
     }
 
-    /// What signs and checks now.
+    /// The keys that sign and check now.
     package var keys: MessageKeys { self.keyHolder.keys }
 
     /// The gateway's clock.

@@ -113,7 +113,7 @@ final class SharedLeases: LeaseTable {
         }
     }
 
-    /// What a session listens to, and whose it is where its owner's sessions are counted; `nil`: it has no lease.
+    /// The stream of a session, and its subject if that one's sessions are counted; `nil`: it has no lease.
     func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
         self.withPart(of: session) { $0.lease(of: session) }
     }
@@ -161,7 +161,7 @@ final class SharedLeases: LeaseTable {
     }
 }
 
-/// What waits for the log, of all threads that serve listeners.
+/// The work that waits for the log, of all threads that serve listeners.
 final class SharedWaitingCount: WaitingCount {
     private let requests = Atomic<Int>(0)
     private let requestBytes = Atomic<Int>(0)

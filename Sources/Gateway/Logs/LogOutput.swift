@@ -101,7 +101,7 @@ package struct GatewayLogHandler: LogHandler {
     private let output: LogOutput
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    /// What this logger leaves out although the configuration lets it through.
+    /// The level below which this logger drops lines, whatever the configuration says.
     private var floor = Logger.Level.trace
 
     package init(label: String, output: LogOutput) {

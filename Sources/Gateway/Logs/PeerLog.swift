@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Lines of the levels `debug` and `trace` are never left out: an operator who asks for those asks for all of them.
 package final class PeerLog: Sendable {
-    /// What is limited on its own, so that a flood of one kind hides no other.
+    /// The kinds of lines, each with its own limit, so that a flood of one kind hides no other.
     package enum Kind: String, CaseIterable, Sendable {
         /// Changes of breaks that broadcasters asked for.
         case changes

@@ -47,7 +47,7 @@ struct CapacityService: Service {
         }
     }
 
-    /// What an operator should know about the log's room; `nil`: nothing.
+    /// The sentence about the log's capacity for an operator; `nil`: none is needed.
     static func sentence(about usage: LogUsage?) -> String? {
         guard let usage, usage.isNear else { return nil }
         let numbers = "The event log uses \(usage.bytes) of \(usage.bytesMax) bytes (log.bytesMax)"
@@ -56,7 +56,7 @@ struct CapacityService: Service {
             : "\(numbers): at the limit new work is refused. See that the ledger follows and its copies are made, or raise it."
     }
 
-    /// What an operator should know about the disk's room; `nil`: nothing.
+    /// The sentence about the disk's free space for an operator; `nil`: none is needed.
     static func sentence(aboutFree bytes: Int?, in folder: String) -> String? {
         guard let bytes, bytes < Self.diskFreeBytesMin else { return nil }
         return "Only \(bytes) bytes are free on the disk of \(folder): when it is full, new work is refused."

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Logging
 
-/// What keeps the loss of the ledger's file from losing anything.
+/// Keeps copies of the ledger, so that the loss of its file loses nothing.
 extension LedgerService {
     /// When copies are made.
     struct CopySettings: Hashable, Sendable {

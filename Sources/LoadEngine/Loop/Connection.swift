@@ -5,7 +5,7 @@ import NetworkIO
 package import TLS
 package import ZMTP
 
-/// What a connection plays: the ZMTP socket type of our side.
+/// The kind of a connection: the ZMTP socket type of this side.
 package enum ConnectionKind: Hashable, Sendable {
     case sub
     case req
@@ -27,7 +27,7 @@ package struct Connection: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
     package let kind: ConnectionKind
-    /// What the driver chose for it.
+    /// The driver's own tag for it.
     package let tag: UInt64
 }
 

@@ -188,7 +188,7 @@ extension RunDriver {
         loop.schedule(TimerToken(kind: TimerKind.progress), at: loop.now + .milliseconds(20))
     }
 
-    /// What is not done now will not be.
+    /// Unfinished work will not be done any more.
     private func judgeEnd() {
         for listener in self.listeners where !listener.isSettled(in: self.world) && listener.phase != .idle {
             listener.judgeEnd(in: &self.world)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What went wrong, with a few examples of each kind; any of them makes the run fail.
+/// The faults, with a few examples of each kind; any of them makes the run fail.
 package struct Findings: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, CaseIterable, CodingKeyRepresentable, Sendable {
         /// Notices that a joined listener, which was reading, did not get over its connection.
