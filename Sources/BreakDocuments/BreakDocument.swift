@@ -18,7 +18,7 @@ package enum BreakDocument {
     package static let bytesMax = AdsDocument.bytesMax
 
     private static let moments: Set<String> = ["in", "at", "now"]
-    /// What a break is published with, beside its ads.
+    /// The settings of a break, beside its ads.
     package static let settings: Set<String> = Self.moments.union([
         "cued", "preStream", "duration", "hold", "exact", "endMode",
     ])

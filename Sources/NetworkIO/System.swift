@@ -60,7 +60,7 @@ package enum System {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
-    /// What an errno means, for people.
+    /// An errno as a text for people.
     package static func describe(_ code: Int32) -> String {
         // Safety: the C library answers with a text that ends with zero, whatever the number.
         unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

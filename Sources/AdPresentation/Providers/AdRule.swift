@@ -107,7 +107,7 @@ public struct AdOrderViolation: Hashable, Sendable, CustomStringConvertible {
     @_spi(ProviderChecks) public let rule: AdRule
     /// The name of the provider that broke it.
     public let provider: String
-    /// The reports, with their order.
+    /// The report, and its moment.
     public let seen: String
 
     /// The provider, what it did and the rule.

@@ -85,7 +85,7 @@ struct AcknowledgementQueue: Sendable {
         }
     }
 
-    /// The journal has written entries, or has failed to.
+    /// The journal reports the state of its disk.
     mutating func reached(_ disk: JournalDisk) {
         guard case .committing(let through) = disk else {
             self.unwritten = []

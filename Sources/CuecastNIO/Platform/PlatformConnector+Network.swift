@@ -98,7 +98,7 @@ struct PlatformConnector: Sendable {
         return options
     }
 
-    /// What an error means, in a few words for people.
+    /// A short sentence for an error.
     static func sentence(of error: any Error, on channel: (any Channel)?) -> String {
         switch error {
         case let error as PEMCertificates.Invalid: return error.description

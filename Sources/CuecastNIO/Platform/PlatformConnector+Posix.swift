@@ -83,7 +83,7 @@ struct PlatformConnector: Sendable {
         (try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self))?.peerCertificate
     }
 
-    /// What an error means, in a few words for people.
+    /// A short sentence for an error.
     static func sentence(of error: any Error, on channel: (any Channel)?) -> String {
         switch error {
         case let error as NIOConnectionError:
@@ -126,7 +126,7 @@ struct PlatformConnector: Sendable {
         return "the gateway's certificate is not trusted"
     }
 
-    /// What all connections of a transport have in common, made once.
+    /// The TLS contexts that all connections of a transport share, made once.
     private final class ContextCache: Sendable {
         private let made = Mutex<NIOSSLContext?>(nil)
 

@@ -27,12 +27,12 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     private let requests: AsyncStream<[UInt8]>.Continuation
     private var socket: Socket?
     private var frames = FrameBuffer(framesMax: 2)
-    /// What libzmq did not take yet.
+    /// The messages that libzmq has not accepted yet.
     private var backlog: [[UInt8]] = []
     private var retry: PollingThread.Timer?
     private var deadline: PollingThread.Timer?
     private var isConnected = false
-    /// What finds out why the handshake failed.
+    /// The probe that finds out why the handshake failed.
     private var probe: MechanismProbe?
     /// Why it is over, where this side did not close it.
     private var reason: String?
