@@ -121,7 +121,7 @@ fuzz: ## runs the property tests with new seeds for 10 minutes
 	@scripts/setup.sh
 	@scripts/fuzz.sh
 
-fuzz-http: build ## asks a gateway over HTTP what nobody thought of, by its own description: FUZZ_EXAMPLES of each operation, 300 unless told
+fuzz-http: build ## sends random requests to a gateway over HTTP, by its own description: FUZZ_EXAMPLES of each operation, 300 unless told
 	@scripts/setup.sh
 	@$(with_flags) export CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast"; \
 	    export FUZZ_EXAMPLES="$${FUZZ_EXAMPLES:-300}" FUZZ_SEED="$${FUZZ_SEED:-$$RANDOM}"; \

@@ -33,7 +33,7 @@ class OrderTests(unittest.TestCase):
     def test_sides_take_turns_at_being_first(self):
         self.assertEqual(figures.interleaved(3), [(OURS, BASELINE), (BASELINE, OURS), (OURS, BASELINE)])
 
-    def test_pairs_belong_together_whoever_was_first(self):
+    def test_pairs_belong_together_whichever_was_first(self):
         bench = rows.Bench(None, None, dataclasses.replace(rows.FULL, pairs=4), say=lambda text: None)
         order, found = [], {"rate": Figure("", "", Goal(">=", 1))}
         numbers = {OURS: iter((10, 20, 30, 40)), BASELINE: iter((1, 2, 3, 4))}

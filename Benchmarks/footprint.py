@@ -65,7 +65,7 @@ def run(bench, listeners, breaks, advertisements):
 def footprint(bench, figures):
     scale, count = bench.scale, bench.scale.connections(3_000)
     names = {
-        "base": ("memory with nobody", "MiB"), "resident": ("memory of a listener that had 10 breaks", "KiB"),
+        "base": ("memory without listeners", "MiB"), "resident": ("memory of a listener that had 10 breaks", "KiB"),
         "kernel": ("memory of the kernel for a connection", "KiB"), "idle": ("sent to and by an idle listener, a second", "B"),
         "microseconds": ("CPU of one listener's break", "µs"), "ad-microseconds": ("CPU of each advertisement in it", "µs"),
         "wire": ("sent for one listener's break, with headers", "B"), "ad-wire": ("sent for each advertisement in it", "B"),

@@ -145,7 +145,7 @@ class Asker:
 
 @contextlib.contextmanager
 def catching(faults):
-    """Keeps what goes wrong on a thread, for whoever waits for the thread."""
+    """Keeps an error of a thread for the one that joins it."""
     try:
         yield
     except MeasurementError as fault:
@@ -271,7 +271,7 @@ def growth_kept(bench, figures):
     figures["ready"] = Figure("from start to ready", "s", Goal("<=", 1, "ours"), against="an empty board")
     figures["publish"].note(f"{count:,} breaks, cancelled before")
     figures["board"] = Figure("memory of a kept break, as the board counts it", "B")
-    figures["ledger"] = Figure("ledger of a break that nobody heard", "B")
+    figures["ledger"] = Figure("ledger of a break without listeners", "B")
 
     with temporary_folder() as empty, temporary_folder() as full:
         def side(folder):

@@ -125,7 +125,7 @@ def stored_bytes(path):
 def descriptors(pid):
     """How many descriptors a process has open.
 
-    Linux tells it as the folder's size since 6.2. Listing thousands of them takes 5 to 17 ms of the kernel's time, which whoever is measured
+    Linux tells it as the folder's size since 6.2. Listing thousands of them takes 5 to 17 ms of the kernel's time, which the measured program
     would pay for.
     """
     folder = f"/proc/{pid}/fd"

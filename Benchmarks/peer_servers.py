@@ -155,7 +155,7 @@ def peer(command_of, reply=b""):
     with temporary_folder() as folder:
         port = free_port()
         command = [*pinned(SERVER), *map(str, command_of(folder, port, reply))]
-        # Who is root starts it as somebody who may nothing.
+        # Root starts it as an unprivileged user.
         unprivileged = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
         if unprivileged:
             for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):

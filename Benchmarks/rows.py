@@ -79,7 +79,7 @@ def row(name, title, against):
 
 
 class Bench:
-    """What rows need: the servers, the load tool, how much, and somebody to tell.
+    """The needs of rows: the servers, the load tool, the scale, and a function for messages.
 
     `peer_load()` gives the load for other servers, which is built when the first row wants it.
     """

@@ -103,7 +103,7 @@ final class HomeScreen: PlatformViewController, AdPresentationDelegate {
     }
 
     func adPresentation(_ session: AdPresentationSession, didChangeState state: AdViewState) {
-        print(session.providerName ?? "nobody", "says", state)
+        print(session.providerName ?? "no provider", "says", state)
     }
 }
 // snippet.end

@@ -20,7 +20,7 @@ let spot = AdvertisementDescription(
 let halftime = AdBreak(stream: "radio1", id: "halftime", start: .cued(), advertisements: [spot])
 _ = try await client.publish(halftime)
 
-// The whistle: nobody has to ask for anything any more.
+// The whistle: listeners need no further request.
 let started = try await client.punch(stream: "radio1", breakID: "halftime")
 print("starts at", started.start.map { "\($0)" } ?? "an unknown time")
 // snippet.end

@@ -48,7 +48,7 @@ try await client.start()
 // snippet.end
 
 // snippet.stop
-// When the listener stops hearing the stream; here: when somebody presses return.
+// When the listener stops hearing the stream; here: when the user presses return.
 await Task.detached { _ = readLine() }.value
 client.stop()
 await client.stopped()

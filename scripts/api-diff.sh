@@ -69,7 +69,7 @@ swift package --package-path "$package" --scratch-path "$own/build" diagnose-api
 # It did not find breaking changes, it failed.
 grep -Fq "API breakage: " "$log" || exit "$status"
 
-# A new case breaks nobody where the enum is @nonexhaustive, which the package manager does not look at: every switch of
+# A new case breaks no client if the enum is @nonexhaustive, which the package manager does not look at: every switch of
 # others has a default.
 grep -F "API breakage: " "$log" | sed 's/.*API breakage: /API breakage: /' >"$own/breakages"
 find Sources -name '*.swift' -exec cat {} + | awk '
@@ -88,7 +88,7 @@ find Sources -name '*.swift' -exec cat {} + | awk '
     while IFS= read -r path; do
         sed -i -E "/^API breakage: enumelement ${path}[^. ]+ has been added as a new enum case$/d" "$own/breakages"
     done
-[ -s "$own/breakages" ] || { echo "api-diff: only new cases of @nonexhaustive enums, which break nobody"; exit 0; }
+[ -s "$own/breakages" ] || { echo "api-diff: only new cases of @nonexhaustive enums, which break no client"; exit 0; }
 printf '\napi-diff: this breaks code that uses the libraries:\n' >&2
 cat "$own/breakages" >&2
 echo "api-diff: undo it, or allow it by adding its line to .api-allowlist with the reason above it" >&2

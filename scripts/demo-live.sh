@@ -71,7 +71,7 @@ while true; do
         for pid in "${pids[@]}"; do
             kill -0 "$pid" 2>/dev/null || { echo "a part of the demonstration ended by itself:" >&2; tail -n 5 "$folder"/load-* >&2; exit 1; }
         done
-        # A break that somebody published on the dashboard may stand in the way; the next one comes.
+        # A break that was published on the dashboard may overlap; the next one follows.
         "$cuecast" publish --stream "$stream" --break "break-$number" --ads "$folder/ads.json" --in 8s >"$folder/published" 2>&1 \
             || cat "$folder/published" >&2
         # Waiting like this ends with a signal at once.

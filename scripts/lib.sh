@@ -8,7 +8,7 @@
 #   TESTS_ARE_BUILT        when not empty, scripts that need the build of the tests find it and do not build
 #   CI                     when not empty, as in continuous integration, builds are made for one run and not for developing
 #   CUECAST_WARNINGS       `error` or `allow`; unless told, warnings are errors with the compiler that the project is
-#                          developed with, and allowed with a newer one, which may warn of what nobody has seen yet
+#                          developed with, and allowed with a newer one, which may have new warnings
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 70
 
@@ -57,7 +57,7 @@ choose_swift_flags() {
         allow) ;;
         *) fail 64 "CUECAST_WARNINGS is '$warnings'; it may be 'error' or 'allow'" ;;
     esac
-    # Built once, from nothing, and looked at by nobody: whole modules without debug information take a fifth less time, and
+    # Built once, from nothing, and not debugged: whole modules without debug information take a fifth less time, and
     # a tenth less again where no module is read twice, once for those that import it. A developer's next build takes less
     # time without.
     if [ -n "${CI:-}" ]; then

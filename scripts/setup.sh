@@ -32,7 +32,7 @@ test_packages=(
     systemd valgrind xvfb
 )
 
-# Packages of PyPI with the program of each: what checks the description of the HTTP API, and asks by it what nobody thought of.
+# Packages of PyPI with the program of each: the check of the HTTP API's description, and the one that sends random requests by it.
 test_tools=(openapi-spec-validator:openapi-spec-validator schemathesis:schemathesis)
 # And a package without a program, of one version: what else checks the VAST that a gateway writes.
 test_modules=(vastlint==0.16.2)
@@ -81,7 +81,7 @@ find_missing() {
     done
 }
 
-# Runs a command as root: directly, or by sudo, which asks for a password only where somebody can answer.
+# Runs a command as root: directly, or by sudo, which asks for a password only on a terminal.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
@@ -138,7 +138,7 @@ install_missing() {
         command -v sudo >/dev/null || fail 77 "these packages need root to be installed, and there is no sudo;" \
             "as root, run: apt-get install ${missing[*]}"
         [ -t 0 ] || sudo -n true 2>/dev/null || fail 77 "these packages need root to be installed, and sudo wants a" \
-            "password that nobody can type here; run: sudo apt-get install ${missing[*]}"
+            "password that cannot be typed here; run: sudo apt-get install ${missing[*]}"
     fi
     echo "setup: installing them with apt-get"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q ||

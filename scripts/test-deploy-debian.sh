@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Tests the Debian package as somebody uses it who has never seen this folder: in a bare Debian 12 without Swift, first
+# Tests the Debian package as a user without this folder: in a bare Debian 12 without Swift, first
 # where no systemd runs, then where systemd is the first process. Needs root, for namespaces of mounts, processes and
 # network: whatever happens, nothing that was started or mounted outlives the test, and its ports are its own.
 #
@@ -25,7 +25,7 @@ if [ "${1:-}" = --first-process ]; then
         mount -t tmpfs -o mode=755 tmpfs "$root/sys/fs/cgroup"
         mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
     fi
-    # Not chroot: in one, the kernel lets nobody make the user namespaces that the service asks for.
+    # Not chroot: in one, the kernel refuses the user namespaces that the service asks for.
     cd "$root"
     pivot_root . .
     umount --lazy .

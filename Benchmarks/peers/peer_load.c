@@ -144,7 +144,7 @@ static size_t consumeAnswer(struct Connection *connection, const char *bytes, si
         ready += 1;
         connecting -= 1;
     }
-    // While others still connect, nobody asks again: a server that is busy would accept slowly.
+    // While others still connect, no connection asks again: a busy server would accept slowly.
     if (isRunning) { answer(connection, request, requestSize); }
     return done + here;
 }

@@ -129,7 +129,7 @@ static size_t mqttConsume(struct Connection *connection, const char *bytes, size
             if (packet[head + 1] != 0) { broken(connection, "CONNACK with a refusal"); }
             break;
         case 9: subscribed(connection); break;
-        default: broken(connection, "a packet that nobody asked for");
+        default: broken(connection, "a packet without a request");
         }
         done += head + remaining;
     }

@@ -125,7 +125,7 @@ final class Sound {
             }
             if self.pausedAt != nil { self.running?.setPaused(true) }
         } catch {
-            // It could not even start: nobody heard anything.
+            // It could not even start: the ad was not heard.
             self.running = nil
             ended(run, false)
         }

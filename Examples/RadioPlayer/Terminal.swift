@@ -13,7 +13,7 @@ import Darwin
 
 /// The terminal while the player owns it: keys come one by one and unseen, and the screen is drawn over.
 ///
-/// Whoever takes it gives it back by ``restore()``, which may be called twice.
+/// Its owner gives it back by ``restore()``, which may be called twice.
 final class Terminal {
     private static let enterScreen = "\u{1B}[?1049h\u{1B}[?25l"
     private static let leaveScreen = "\u{1B}[?25h\u{1B}[?1049l"

@@ -26,7 +26,7 @@ const SILENT_INTERVALS = 2.5;
 /// How often the gateway's clock is asked for, and how often in a row: the answer that came quickest is believed.
 const CLOCK_INTERVAL_MS = 60_000;
 const CLOCK_SAMPLES = 4;
-/// An ad of which nothing more is heard for so long after its duration has failed (VAST error 402), unless somebody has paused it.
+/// An ad without further events for so long after its duration has failed (VAST error 402), unless it is paused.
 const OVERTIME_MS = 2_000;
 /// A media file that has not begun after so long has failed (VAST error 402).
 const LOADING_MAX_MS = 8_000;
@@ -163,7 +163,7 @@ function storageOfTab() {
   try { return globalThis.sessionStorage ?? null; } catch { return null; }
 }
 
-/// By how many notices one position is behind another of the same stream; null: nobody can tell, they are of two epochs.
+/// By how many notices one position is behind another of the same stream; null: not known, they are of two epochs.
 function stepsBetween(position, later) {
   const [[epoch, sequence], [laterEpoch, laterSequence]] = [position, later].map((each) => (each ?? "").split(":"));
   return epoch === laterEpoch ? BigInt(laterSequence) - BigInt(sequence) : null;
@@ -238,7 +238,7 @@ export class CuecastListener extends EventTarget {
     this.#isListening = false;
     this.#clearTimers();
     const queued = [...this.breaks.values()].filter((known) => known.isQueued);
-    // The whole queue first: whoever finishes an ad begins the next.
+    // The whole queue first: the end of an ad begins the next one.
     for (const known of queued) this.#drop(known, "user");
     for (const known of queued) this.#withdraw(known, "user");
     // What was not begun is asked for again where listening begins again.
@@ -797,7 +797,7 @@ export class CuecastListener extends EventTarget {
     });
   }
 
-  /// Fails an ad whose media has stopped by itself. Somebody who has paused it may go on; one that is slow is let be.
+  /// Fails an ad whose media has stopped by itself. A paused one may go on, and a slow one is left alone.
   #watchStall(playing, leftMs) {
     const before = this.#heardMs();
     playing.timer = setTimeout(() => {
@@ -868,7 +868,7 @@ export class CuecastListener extends EventTarget {
     this.#tell("problem", { sentence: `${OUTBOX_MAX} outcomes wait for the gateway; the oldest, of the break ${dropped.breakId}, is dropped.` });
   }
 
-  /// Has what waits sent; resolves when all of it is, or, where nobody listens any more, the gateway does not answer.
+  /// Sends all waiting outcomes; resolves when they are sent, or when the gateway does not answer.
   #sendOutbox() {
     if (!this.outbox.length) return undefined;
     return this.#sending ??= this.#send();

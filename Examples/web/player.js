@@ -75,7 +75,7 @@ function listen() {
   on("acknowledged", ({ count }) => say(`${count} recorded by the gateway.`));
   on("problem", ({ sentence }) => say(sentence));
   listener.start();
-  // For whoever looks in the browser's console, and for tests.
+  // For developers in the browser's console, and for tests.
   window.listener = listener;
 }
 

@@ -18,7 +18,7 @@ package enum BreakDocument {
     package static let bytesMax = AdsDocument.bytesMax
 
     private static let moments: Set<String> = ["in", "at", "now"]
-    /// What a break is published with, beside its ads.
+    /// The settings of a break, beside its ads.
     package static let settings: Set<String> = Self.moments.union([
         "cued", "preStream", "duration", "hold", "exact", "endMode",
     ])
@@ -44,7 +44,7 @@ package enum BreakDocument {
     /// - Parameters:
     ///   - key: which.
     ///   - vast: the document.
-    ///   - charset: its encoding by the word of whoever sent it; `nil`: nothing was said.
+    ///   - charset: the encoding that the sender states; `nil`: none.
     ///   - settings: the rest, as text by its name.
     /// - Returns: what is asked, and what of the document is not in it, each with its reason.
     /// - Throws: the first thing that is wrong.

@@ -3,13 +3,13 @@
 
 internal import CuecastWire
 
-/// What is wrong with a document, and where.
+/// A fault in a document, and its place.
 package struct DocumentFault: Error, Hashable, Sendable {
     /// The line, counted from 1.
     package var line: Int
     /// The field, such as `ads[1].media[0].url`, counted from 0; empty where the document as a whole is meant.
     package var field: String
-    /// What is wrong with it.
+    /// The fault.
     package var reason: String
     /// Whether a limit is passed.
     package var isTooLarge: Bool

@@ -7,15 +7,15 @@ package import ArgumentParser
 ///
 /// `docs/reference/exit-codes.md` has the table.
 package enum CommandExit {
-    /// 1: what was checked is not as it must be.
+    /// 1: a check found a fault.
     package static let checkFailed = ExitCode(1)
     /// 64: the command line, or a variable that it uses, is wrong.
     package static let usage = ExitCode(64)
     /// 65: the data is wrong.
     package static let badData = ExitCode(65)
-    /// 69: nobody answers.
+    /// 69: the gateway does not answer.
     package static let unavailable = ExitCode(69)
-    /// 74: what was to be said could not be written.
+    /// 74: output could not be written.
     package static let cannotWrite = ExitCode(74)
     /// 75: the event log failed; a new start tells what its file holds.
     package static let logFailed = ExitCode(75)

@@ -9,14 +9,14 @@ import Glibc
 import Darwin
 #endif
 
-/// What a command says: the one way to write to standard output and standard error.
+/// The output of a command: the one way to write to standard output and standard error.
 ///
-/// A command goes on where nobody can hear it, and ends with an exit code of its own: at the end
-/// ``failure`` says whether everything was written. Somebody who has read enough and went away is no failure.
+/// A command continues if its output cannot be written, and ends with an exit code of its own: at the end ``failure`` says
+/// whether everything was written. A reader that has closed the pipe early is no failure.
 package enum CommandOutput {
     /// Why output could not be written.
     package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What the system said.
+        /// The error code of the system.
         package let code: Int32
 
         package var description: String {
@@ -34,7 +34,7 @@ package enum CommandOutput {
     /// Why something could not be written to standard output; `nil`: everything was.
     package static var failure: Failure? { self.state.withLock(\.failure) }
 
-    /// Whether nothing more has to be said: nobody reads, or nothing can be written.
+    /// Whether no more output is needed: the reader has closed the pipe, or writing has failed.
     package static var isOver: Bool { self.state.withLock { $0.isReaderGone || $0.failure != nil } }
 
     /// Prints a line.
@@ -60,7 +60,7 @@ package enum CommandOutput {
         }
     }
 
-    /// Writes a sentence for people to standard error; where that cannot be written, nobody can be told.
+    /// Writes a sentence for people to standard error; a failure is ignored.
     package static func complain(_ sentence: String, program: String) {
         _ = self.put(Array("\(program): \(sentence)\n".utf8), to: STDERR_FILENO)
     }
@@ -75,12 +75,14 @@ package enum CommandOutput {
         _ = self.put(bytes, to: STDERR_FILENO)
     }
 
-    /// Prepares a process: nobody who stops reading ends it, and no file of its own takes the place of a closed output.
+    /// Prepares a process.
+    ///
+    /// A reader that closes the pipe does not end it, and no file of its own takes the number of a closed output.
     package static func prepare() {
         _ = signal(SIGPIPE, SIG_IGN)
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
-            // Opened the other way round, so that whoever uses it gets an error. The lowest free number is this one.
+            // Opened for the opposite direction, so that every use fails. The lowest free number is this one.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -99,7 +101,7 @@ package enum CommandOutput {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Somebody made it non-blocking: it is shared with others.
+                // Another process that shares it made it non-blocking.
                 var wish = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&wish, 1, -1)
             case let code: return code

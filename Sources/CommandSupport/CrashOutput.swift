@@ -3,13 +3,13 @@
 
 import Foundation
 
-/// What a crash prints of the process's memory: nothing.
+/// Keeps the process's memory out of what a crash prints.
 ///
 /// Where a Swift toolchain is installed, the runtime prints a backtrace when a program crashes, and with it 16 bytes of
 /// memory for each register that points at some. One that points at a key prints half of it. (Swift's page on backtraces,
-/// `registers`) Whoever wants backtraces sets `SWIFT_BACKTRACE=registers=none`.
+/// `registers`) To get backtraces, set `SWIFT_BACKTRACE=registers=none`.
 package enum CrashOutput {
-    /// What the runtime takes for a crash on Linux.
+    /// The signals that the runtime takes for a crash on Linux.
     private static let signals = [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP]
 
     /// Leaves a crash to the system where the runtime would print memory: the process ends by the same signal as without.

@@ -25,7 +25,7 @@ package struct DurationArgument: Sendable, CustomStringConvertible {
         return Self(duration)
     }
 
-    /// What to write instead of a text that is no duration.
+    /// A correct text to propose for one that is no duration.
     package static func advice(for text: String) -> String {
         // The most likely meaning, where only the unit is missing.
         Duration(text: text + "s") == nil ? "write a duration such as 10s, 250ms or 1m30s" : "add a unit: \(text)s"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Finds variables that are meant for this program and that nobody reads: most are misspelt.
+/// Finds environment variables that look meant for this program but that it does not read: most are misspelt.
 package struct EnvironmentCheck: Sendable {
     /// Variables of the commands that ask a gateway.
     package static let commandVariables = [
@@ -18,22 +18,22 @@ package struct EnvironmentCheck: Sendable {
     ]
     private static let testPrefix = "CUECAST_TEST_"
     private static let prefix = "CUECAST"
-    /// So many wrong, missing or additional letters are a misspelling; more are another word.
+    /// The most wrong, missing or additional letters of a misspelling; a name with more is another word.
     package static let misspeltLettersMax = 3
 
     private let known: Set<String>
-    /// Whether all variables are known, so that one that is like none of them is worth a word too.
+    /// Whether `known` has all variables, so that an unknown name deserves a warning even if it resembles none of them.
     private let isComplete: Bool
 
     /// - Parameters:
-    ///   - known: what is read.
+    ///   - known: the variables that the program reads.
     ///   - isComplete: whether no other program of the project reads others.
     package init(known: some Sequence<String>, isComplete: Bool) {
         self.known = Set(known)
         self.isComplete = isComplete
     }
 
-    /// A sentence for each variable that is meant for us and that nobody reads.
+    /// A sentence for each variable that looks meant for this program but that it does not read.
     package func warnings(for names: some Sequence<String>) -> [String] {
         names.sorted().compactMap { name in self.warning(for: name) }
     }
@@ -44,15 +44,15 @@ package struct EnvironmentCheck: Sendable {
         else { return nil }
         let upper = name.uppercased()
         let isMeant = upper.hasPrefix(Self.prefix)
-        // A slip in the first word is one only where the rest is right.
+        // A misspelling of the first word counts only if the rest is right.
         let lettersMax = isMeant ? Self.misspeltLettersMax : 2
         guard isMeant || upper.hasPrefix("C") || upper.contains("CAST") else { return nil }
         let nearest = self.known.map { (letters: Self.distance(upper, $0), name: $0) }.min { $0 < $1 }
         if let nearest, nearest.letters <= lettersMax {
-            return "nobody reads the variable \(name); is \(nearest.name) meant?"
+            return "the variable \(name) is not used; is \(nearest.name) meant?"
         }
         guard isMeant, self.isComplete else { return nil }
-        return "nobody reads the variable \(name); 'cuecast check-config' lists those that there are"
+        return "the variable \(name) is not used; 'cuecast check-config' lists all variables"
     }
 
     /// How many letters must be put in, left out, replaced or swapped with the next to make one word of the other.

@@ -3,10 +3,10 @@
 
 package import CuecastWire
 
-/// Which address of a gateway is asked for, from what the command line and the environment say.
+/// Chooses a gateway's address from the options and environment variables.
 ///
-/// A flag for one socket goes first, then `--gateway`, then the variable of the socket, then `CUECAST_GATEWAY`: what
-/// somebody types now goes before what was set once.
+/// The order is: the option of the socket, `--gateway`, the variable of the socket, `CUECAST_GATEWAY`. Options override environment
+/// variables.
 package struct GatewayAddresses: Sendable {
     /// One of a gateway's addresses.
     package enum Socket: String, CaseIterable, Sendable {
@@ -34,11 +34,11 @@ package struct GatewayAddresses: Sendable {
         package let description: String
     }
 
-    /// What an address was found to be.
+    /// The result of looking for an address.
     package enum Answer: Hashable, Sendable {
-        /// For HTTP with its scheme, where it was said.
+        /// An address; for HTTP with its scheme if one was given.
         case address(NetworkAddress, scheme: HTTPAddress.Scheme? = nil)
-        /// Somebody said that there is none.
+        /// The user said that there is none.
         case none
     }
 
@@ -56,7 +56,7 @@ package struct GatewayAddresses: Sendable {
         self.environment = environment.filter { !$0.value.isEmpty }
     }
 
-    /// Whether somebody named the address, and the default was not taken.
+    /// Whether the address was given, so that it is not the default.
     package func isNamed(_ socket: Socket) -> Bool {
         self.flags[socket] != nil || self.gateway != nil || self.environment[socket.variable] != nil
             || self.environment[Self.gatewayVariable] != nil
@@ -73,7 +73,7 @@ package struct GatewayAddresses: Sendable {
         return .address(try Self.read(host: text, of: socket, from: Self.gatewayVariable))
     }
 
-    /// What is wrong with what was typed, whether it is used or not; `nil`: nothing.
+    /// The fault in a given option, whether it is used or not; `nil`: none.
     package var faultOfFlags: Fault? {
         do throws(Fault) {
             if let gateway { _ = try Self.read(host: gateway, of: .notices, from: "--gateway") }

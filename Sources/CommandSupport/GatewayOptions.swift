@@ -64,7 +64,7 @@ package struct GatewayOptions: ParsableArguments {
         }
     }
 
-    /// Whether somebody named where operators look.
+    /// Whether the address for HTTP was given.
     package var isHTTPNamed: Bool { self.addresses.isNamed(.http) }
 
     private func endpoint(_ socket: GatewayAddresses.Socket) throws -> String {

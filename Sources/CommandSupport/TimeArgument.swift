@@ -22,7 +22,7 @@ package struct TimeArgument: Sendable {
         return Self(date: Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6))
     }
 
-    /// What to write instead of a text that is no time.
+    /// A correct text to propose for one that is no time.
     static func advice(for text: String) -> String {
         let example = "2026-11-21T12:00:00Z"
         if Timestamp(rfc3339: text + "Z") != nil { return "add the zone: \(text)Z for UTC, or \(text)+01:00" }

@@ -9,7 +9,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What became of telling the gateway one outcome; ``CuecastClient/acknowledgements`` gives them.
+/// The status of acknowledging one outcome to the gateway; ``CuecastClient/acknowledgements`` has them.
 @_spi(Diagnostics) public struct AcknowledgementStatus: Hashable, Sendable {
     /// Where the telling stands.
     @nonexhaustive
@@ -31,7 +31,7 @@ public import Foundation
     public let breakID: String
     /// The advertisement's key in its break.
     public let adID: String
-    /// What became of the advertisement.
+    /// The outcome of the advertisement.
     public let result: AdvertisementOutcome.Result
     /// How sure that is.
     public let evidence: AdvertisementOutcome.Evidence

@@ -29,13 +29,13 @@ public final class Advertisement: Sendable {
     public struct Banner: Hashable, Sendable {
         /// Where the picture is, http or https.
         public let imageURL: String
-        /// What opens when the listener acts on it; `nil`: nothing.
+        /// The address that opens when the listener acts on it; `nil`: none.
         public let targetURL: String?
         /// Width in pixels; `nil`: not known.
         public let width: Int?
         /// Height in pixels; `nil`: not known.
         public let height: Int?
-        /// What to read out instead; `nil`: nothing given.
+        /// The text to read out instead; `nil`: not given.
         public let alternativeText: String?
         /// MIME type; `nil`: not known.
         public let type: String?
@@ -46,7 +46,7 @@ public final class Advertisement: Sendable {
         /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
         /// `bannerView` and `bannerClick`.
         public let event: String
-        /// What to call; it may hold VAST macros.
+        /// The URL to call; it may hold VAST macros.
         public let url: String
         /// For `progress`: how far into the advertisement.
         public let offset: Duration?
@@ -91,7 +91,7 @@ public final class Advertisement: Sendable {
     public var clickThroughURL: String? { self.content.clickThroughURL.orNil }
     /// Where it stands in its break.
     public let podPosition: PodPosition
-    /// What to call when something happens, where the app has turned tracking on.
+    /// The trackers of the advertisement's events, if the app has turned tracking on.
     @_spi(Tracking) public let trackers: [Tracker]
 
     let key: AdvertisementKey

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What became of one advertisement: the one thing that is told to the gateway about it.
+/// The outcome of one advertisement: the one report about it to the gateway.
 public struct AdvertisementOutcome: Hashable, Sendable {
     /// The kinds of outcome.
     @nonexhaustive
@@ -28,7 +28,7 @@ public struct AdvertisementOutcome: Hashable, Sendable {
 
     /// The advertisement.
     public let advertisement: Advertisement
-    /// What became of it.
+    /// The result.
     public let result: Result
     /// How sure that is.
     public let evidence: Evidence
@@ -151,7 +151,7 @@ extension AdvertisementOutcome {
     }
 }
 
-/// What the app tells about an advertisement that it plays.
+/// The app's report about an advertisement that it plays.
 @nonexhaustive
 public enum AdvertisementReport: Hashable, Sendable {
     /// It is heard now.

@@ -20,7 +20,7 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
     case suspended
     /// The gateway refuses this listener, for the reason given; it is not tried again until the client starts anew.
     case refused(reason: String)
-    /// What is still to be told is told; then the client is stopped.
+    /// The client sends its pending outcomes, and then stops.
     case stopping
     /// Stopped.
     case stopped

@@ -40,7 +40,7 @@ public final class CuecastClient: Sendable {
 
     /// The observers and the queue.
     public let advertisements: AdvertisementCenter
-    /// What the client was made with; ``stream`` and ``setConsent(_:)`` may have changed since.
+    /// The configuration that the client was made with; ``stream`` and ``setConsent(_:)`` may have changed since.
     public let configuration: ListenerConfiguration
 
     private let transport: any ListenerTransport
@@ -129,7 +129,7 @@ public final class CuecastClient: Sendable {
     /// Why there is no connection while ``connectionState`` is waiting or refused, to be switched on; `nil` otherwise.
     @_spi(Diagnostics) public var connectionLoss: ConnectionLoss? { self.state.withLock { $0.engine }?.connectionLoss }
 
-    /// What the gateway's clock shows now, and how wrong that can be; `nil` before it answered for the first time in this
+    /// The time of the gateway's clock now, and the error of this estimate; `nil` before the gateway's first answer in this
     /// session.
     @_spi(Diagnostics) public var gatewayClock: GatewayClockReading? { self.state.withLock { $0.engine }?.gatewayClock }
 
@@ -138,8 +138,8 @@ public final class CuecastClient: Sendable {
     /// They are told again when the client is started again; with ``ListenerStorage/file(path:)`` also when the app is.
     public var unconfirmedOutcomes: Int { self.journal.contents.outbox.count }
 
-    /// What was told to the gateway or is to be told: the last 1,000 outcomes that were confirmed or given up, and why,
-    /// then all that are pending; each oldest first.
+    /// The outcomes sent or to be sent to the gateway: the last 1,000 that were confirmed or given up, and why, then all that are
+    /// pending; each oldest first.
     ///
     /// With ``ListenerStorage/file(path:)`` those of earlier runs of the app are known from the first ``start()`` on.
     @_spi(Diagnostics) public var acknowledgements: [AcknowledgementStatus] { self.journal.contents.acknowledgements }
@@ -218,7 +218,7 @@ public final class CuecastClient: Sendable {
         try await self.start()
     }
 
-    /// What the listener agrees to, from the next call of a tracking URL on.
+    /// Sets the listener's consent, from the next call of a tracking URL on.
     ///
     /// A call that waits keeps the consent string of its event, and is not made where the new consent denies tracking. One
     /// that is under way in this moment is not called back. Without effect where the client has a

@@ -9,7 +9,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What the gateway's clock shows, as far as a player knows: breaks begin by it.
+/// A player's reading of the gateway's clock: breaks begin by it.
 ///
 /// A player learns it from when its requests were sent and answered, on this device's monotonic clock; the device's wall
 /// clock plays no part.

@@ -64,7 +64,7 @@ public enum ListenerStorage: Hashable, Sendable {
     }
 }
 
-/// What a client needs to know to listen to one stream.
+/// A client's configuration for listening to one stream.
 public struct ListenerConfiguration: Sendable {
     /// Where the gateway listens.
     public var gateway: GatewayAddress
@@ -80,7 +80,7 @@ public struct ListenerConfiguration: Sendable {
     public var delay: Duration
     /// How far behind live the listener may fall later; at most 1 h, and never less than `delay`.
     public var delayMax: Duration
-    /// What the broadcaster may choose advertisements by, for instance device or region: at most 16 pairs, with at
+    /// The attributes by which the broadcaster may choose advertisements, for instance device or region: at most 16 pairs, with at
     /// most 128 bytes in each key and value.
     public var attributes: [String: String]
     /// Name and version of the app, for the gateway's log; at most 128 bytes.
@@ -101,7 +101,7 @@ public struct ListenerConfiguration: Sendable {
     public var storage: ListenerStorage
     /// Whether and how the tracking URLs of advertisements are called; `nil`: not at all.
     public var tracking: TrackingConfiguration?
-    /// What the listener has agreed to, for the macros of tracking URLs; it can also deny tracking.
+    /// The listener's consent, for the macros of tracking URLs; it can also deny tracking.
     ///
     /// ``CuecastClient/setConsent(_:)`` changes it later. Where there is a ``consentProvider``, neither counts.
     public var consent: ListenerConsent?

@@ -36,7 +36,7 @@ public enum ListenerEvent: Sendable {
     case reported(AdvertisementReport, Advertisement)
     /// A report was not taken.
     @_spi(Diagnostics) case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
-    /// What became of an advertisement; it is told to the gateway until that confirms it.
+    /// The outcome of an advertisement; the client repeats it until the gateway confirms it.
     case outcome(AdvertisementOutcome)
     /// An advertisement was handed out, and nothing more was heard of it: nothing is told to the gateway.
     case outcomeUnknown(Advertisement)
@@ -65,7 +65,7 @@ public enum ListenerEvent: Sendable {
     case eventsDropped(Int)
 }
 
-/// What a client that was stopped did not wait for any longer.
+/// The work that a stopped client did not wait for.
 @_spi(Diagnostics)
 @nonexhaustive
 public enum StopShortfall: Hashable, Sendable, CaseIterable, CustomStringConvertible {
@@ -91,7 +91,7 @@ public enum JoinResult: Hashable, Sendable {
     case current
     /// This many notices were missed; all of them were made up for.
     case recovered(notices: Int)
-    /// What was missed is not known any more; these many breaks are open.
+    /// The missed notices are not known any more; this many breaks are open.
     case snapshot(openBreaks: Int)
 }
 
@@ -107,7 +107,7 @@ public enum PositionLoss: Hashable, Sendable {
     case inconsistentAnswer
 }
 
-/// What is known of one break, as this listener will hear it.
+/// One break, as this listener will hear it.
 public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
     /// The broadcaster's id of the break.
     public let id: String

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// What happens while listening, in order, from the moment at which it was taken from ``CuecastClient/makeEvents()``.
+/// The events while listening, in order, from the call of ``CuecastClient/makeEvents()`` on.
 ///
 /// It ends when the client has stopped. Each reader has a buffer of its own; where one reads too slowly, later events are
 /// dropped for it and counted by ``ListenerEvent/eventsDropped(_:)``. Iterate one sequence once.

@@ -80,7 +80,7 @@ struct Backup: AsyncParsableCommand {
     }
 }
 
-/// What both the gateway and the command line do for `backup`.
+/// The part of `backup` that the gateway and the command line share.
 enum BackupCommand {
     static func make(
         of log: SQLiteEventLog,

@@ -43,7 +43,7 @@ struct MomentOptions: ParsableArguments {
     @Flag(help: "Start when the gateway receives the request.")
     var now = false
 
-    /// What was said; `nil`: nothing.
+    /// The given moment; `nil`: none.
     func moment() throws -> BreakMoment? {
         let said = [self.lead != nil, self.at != nil, self.now].count { $0 }
         guard said <= 1 else { throw ValidationError("Give one of --in, --at and --now.") }
@@ -114,7 +114,7 @@ struct BroadcasterOptions: ParsableArguments {
 }
 
 extension BroadcastError {
-    /// What scripts get.
+    /// The exit code for scripts.
     var exitCode: ExitCode {
         switch self {
         case .refused(let refusal) where refusal.status == .notAllowed: CommandExit.notAllowed

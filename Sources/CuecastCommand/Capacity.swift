@@ -141,7 +141,7 @@ extension Capacity {
     }
 }
 
-/// What is printed for programs.
+/// The output for programs.
 private struct PlanDocument: Encodable {
     let fits: Bool
     let first: String?

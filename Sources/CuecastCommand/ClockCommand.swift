@@ -13,9 +13,9 @@ struct ClockCommand: ParsableCommand {
         commandName: "clock",
         abstract: "Show the clock of the gateway that runs in a data directory, set it, or confirm it.",
         discussion: """
-            A gateway's clock follows the machine's wall clock slowly, and only where that is near. Where somebody has set the \
-            wall clock, 'clock step' says that it is right now; where retention waits because the clock was far ahead of the \
-            books at the start, 'clock confirm' lets it go on.
+            A gateway's clock follows the machine's wall clock slowly, and only if the two are close. After the \
+            wall clock was set, 'clock step' confirms that it is right; if retention waits because the clock was far ahead of the \
+            books at the start, 'clock confirm' resumes it.
 
             Example: cuecast clock --data-dir ./data
             """,

@@ -12,19 +12,20 @@ import SQLiteStore
 
 struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take one listener's session out of the books of a gateway, and out of what it remembers.",
+        abstract: "Remove one listener's session from the books of a gateway and from its memory.",
         discussion: """
-            The session is refused from now on, its lease and its connection end, and in the ledger, in its copies and in the event log
-            other names stand in its place, another one for each break, which nobody can lead back. What was counted stays counted: no
-            total changes, and 'cuecast verify' finds no difference. Then every file of the data directory is searched for it.
+            The session is refused from now on, and its lease and its connection end. In the ledger, its copies and the event log,
+            random names replace it, another one for each break; they cannot be traced back. What was counted stays counted:
+            no total changes, and 'cuecast verify' finds no difference. Then the command searches every file of the data
+            directory for it.
 
-            Backups hold it as long as you keep them: after a restore of one that was made before, forget it again. A session that a player
-            keeps in its own journal, or a token's subject at whoever made the token, is not here.
+            Backups hold it as long as you keep them: after a restore of one that was made before, forget it again. A player's own
+            journal and the issuer of a token are outside of the gateway: they may still have the session or the subject.
 
-            Works with a gateway that runs, and with one that does not. --dry-run changes nothing and tells what there is.
+            Works with a running and with a stopped gateway. --dry-run changes nothing and reports what it would change.
 
-            Exit codes: 0 done, 1 done, but files hold it still that this command does not change (they are named), 64 usage, 65 there are no
-            books, 69 it has to be done again, for instance because the event log does not work.
+            Exit codes: 0 done, 1 done, but files still contain it that this command does not change (they are named), 64 usage,
+            65 there are no books, 69 run it again, for instance because the event log does not work.
 
             Example: cuecast forget --session 7f3c0d9a51e24b8896aa01f2c3d4e5f6 --data-dir ./data
             """
@@ -95,7 +96,7 @@ struct Forget: AsyncParsableCommand {
     }
 }
 
-/// What both the gateway and the command line do for `forget`.
+/// The part of `forget` that the gateway and the command line share.
 enum ForgetCommand {
     static let name = "forget"
     /// How long the log and the ledger may take until they have what came before.

@@ -13,8 +13,8 @@ struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ask a gateway whether it is ready, for checks of containers and scripts.",
         discussion: """
-            Exits with 0 when the gateway takes requests, 1 when it does not (and says what is missing), and 69 when nobody
-            answers in time. Alarms are printed and change nothing. With --live it only asks whether the process lives.
+            Exits with 0 when the gateway takes requests, 1 when it does not (and says what is missing), and 69 when it does not
+            answer in time. Alarms are printed and change nothing. With --live it only asks whether the process lives.
 
             A gateway that stops is not ready, and lives until it is gone.
 
@@ -82,7 +82,7 @@ struct Health: AsyncParsableCommand {
             printed.missing = document.missing
             printed.alarms = document.alarms.map { ["alarm": $0.alarm, "sentence": $0.sentence] }
         } else {
-            // Somebody answers, and it is not a gateway.
+            // Another program answers.
             complain("what answers at \(endpoint) is not a gateway: HTTP status \(answer.status)")
             throw CommandExit.unavailable
         }

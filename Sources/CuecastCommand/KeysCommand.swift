@@ -132,7 +132,7 @@ struct RotateKeys: ParsableCommand {
     }
 }
 
-/// What time it is by the books of a data directory: a machine's clock may be years off.
+/// The time by the books of a data directory: a machine's clock may be years off.
 struct BelievedTime {
     /// The latest instant that anything believed: the gateway's clock, the last time that it showed, or the wall clock.
     let now: Timestamp
@@ -155,10 +155,10 @@ struct BelievedTime {
 struct RevokeKey: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Take nothing any more that a key signed, for instance because somebody else has read it.",
+        abstract: "Refuse everything that a key signed, for instance because the key has leaked.",
         discussion: """
-            Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. Where it was the one
-            that signs, a new one signs from now on. Send SIGHUP to the gateway afterwards.
+            Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. If it was the
+            signing key, a new one signs from now on. Send SIGHUP to the gateway afterwards.
 
             Example: cuecast keys revoke --data-dir ./data 5f1c09ae
             """

@@ -15,7 +15,7 @@ struct Listen: AsyncParsableCommand {
             A demo player on the client library. It "plays" each ad for as long as it lasts (no sound), with a progress
             line on a terminal, and acknowledges what it did.
 
-            Ends when nobody reads its output any more.
+            Ends when the reader of its output closes the pipe.
 
             Example: cuecast listen --stream radio1 --breaks 1 --speed 10
             """

@@ -6,11 +6,11 @@ import GatewayCore
 import TokenFormats
 import Tokens
 
-/// What listeners' tokens are checked with, from the files that a configuration names.
+/// The keys that check listeners' tokens, from the files that a configuration names.
 enum ListenerTokenFiles {
     /// Reads the keys.
     ///
-    /// - Returns: `nil` where the configuration names no file: then nobody checks tokens.
+    /// - Returns: `nil` if the configuration names no file: then tokens are not checked.
     /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
     static func rules(
         for configuration: GatewayConfiguration

@@ -13,11 +13,11 @@ import UnixSignals
 
 /// Reads the configuration, keys and rights again, and takes over what may change while the gateway runs.
 ///
-/// What the sources say is checked whole first: where anything is wrong, everything stays as it was. One reload follows the other,
-/// whoever asks.
+/// It checks the whole configuration first: if anything is wrong, nothing changes. Reloads run one after the other, whatever
+/// requested them.
 actor Reloader {
     private let options: ServeConfiguration
-    /// What the gateway runs with.
+    /// The configuration that the gateway runs with.
     nonisolated let holder: RunningConfigurationHolder
     private let process: GatewayProcess
     private var last: Task<ReloadDocument, any Error>?
@@ -63,7 +63,7 @@ actor Reloader {
     }
 
     private func readAgain(_ way: String) async throws -> ReloadDocument {
-        // Told also where there is nothing to read: whoever asked for a reload waits for its end.
+        // Reported also if there is nothing to read: the caller that asked for a reload waits for its end.
         let manager = self.process.outlets.manager
         manager.reloadBegan("reading the configuration again")
         defer { manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
@@ -89,7 +89,7 @@ actor Reloader {
             self.process.http.reload(access, httpIdentity, logger: self.logger)
             if let rules { self.process.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
-            return self.tell(change, broadcasters, keys, way)
+            return self.report(change, broadcasters, keys, way)
         } catch let faults as ConfigurationFaults {
             self.raise(faults.faults.first.map { "\($0)" } ?? "")
             for fault in faults.faults {
@@ -127,7 +127,7 @@ actor Reloader {
         )
     }
 
-    private func tell(
+    private func report(
         _ change: ConfigurationChange,
         _ access: BroadcasterAccess?,
         _ keys: MessageKeys,

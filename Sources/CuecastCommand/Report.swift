@@ -24,8 +24,8 @@ struct Report: AsyncParsableCommand {
             and so from 'unknown': a batch does not wait for its record.
 
             Reports may need a token with the scope read. On the gateway's machine the one in its data directory is used; elsewhere, or
-            as another user, --token-file names a file that only its owner may read. Exits with 77 where the gateway lets nobody in
-            without one.
+            as another user, --token-file names a file that only its owner may read. Exits with 77 if the gateway requires a token
+            and none was given.
 
             A gateway that serves HTTP by TLS is asked as --http https://HOST:PORT; on its own machine the data directory says so.
 
@@ -67,7 +67,7 @@ struct Report: AsyncParsableCommand {
         }
     }
 
-    /// What is said where the books have nothing of what was asked for; `nil`: all was asked for.
+    /// The message if the books have none of the requested data; `nil`: all data was requested.
     private var nothingKept: String? {
         switch (self.stream, self.breakID) {
         case (let stream?, let id?): "the books hold nothing of the break \(id) of the stream \(stream)"

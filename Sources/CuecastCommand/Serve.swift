@@ -69,7 +69,7 @@ struct Serve: AsyncParsableCommand {
         }
         running.configuration.acceptsClock = self.acceptClock
         let metrics = MetricRegistry()
-        // Nobody of the gateway waits for who reads its messages.
+        // The gateway does not wait for the reader of its messages.
         let lines = LineQueue(
             lost: { metrics.count(.logLinesSuppressed, .unread) },
             write: { CommandOutput.writeToError($0) }

@@ -16,8 +16,8 @@ struct TokenCommand: AsyncParsableCommand {
         abstract: "Make tokens for HTTP and for listeners, and keep the file of keys that they are signed with.",
         discussion: """
             A file of keys is a JWKS file (RFC 7517) whose keys have a state: one is 'signing', others are 'verify-only' or 'revoked'.
-            Whoever has its secret parts makes tokens; a gateway needs 'token public' of it only, but for HS256, where there is one
-            secret for both. A gateway reads its files of keys again with SIGHUP.
+            Its secret parts make tokens, so keep them secret; a gateway needs only 'token public' of it, except for HS256, which
+            has one secret for both purposes. A gateway reads its files of keys again with SIGHUP.
 
             Exits with 65 where a file is wrong or in the way, and with 74 where one cannot be written.
 

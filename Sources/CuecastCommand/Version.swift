@@ -35,7 +35,7 @@ struct Version: ParsableCommand {
     }
 }
 
-/// What `cuecast version --json` prints.
+/// The output of `cuecast version --json`.
 private struct BuildFacts: Encodable {
     let version = CuecastVersion.text
     /// The commit, `unknown` where it was built without git or as a development build.

@@ -61,7 +61,7 @@ struct Idle: ParsableCommand {
             throw ValidationError("--use-notices and --use-requests take a number from 0 on.")
         }
         guard self.useNotices == 0 || self.broadcast != nil else {
-            throw ValidationError("--use-notices needs --broadcast: somebody must publish.")
+            throw ValidationError("--use-notices needs --broadcast: the tool must publish.")
         }
         guard self.useRequests == 0 || self.useNotices > 0 && self.requests != nil else {
             throw ValidationError(

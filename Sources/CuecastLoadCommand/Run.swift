@@ -24,7 +24,7 @@ struct Run: ParsableCommand {
               cuecast-load --stream radio1 --tls --listener-ca-file ca.pem --listener-token-file tokens
 
             Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
-            unconfirmed; 64 usage; 69 nobody answers; 74 output cannot be written.
+            unconfirmed; 64 usage; 69 no answer; 74 output cannot be written.
             """
     )
 
@@ -52,7 +52,7 @@ struct Run: ParsableCommand {
     var duration: DurationArgument?
     @Option(help: "How many ads a break has.")
     var ads = 3
-    @Flag(help: "Publish nothing; follow the breaks of somebody else.")
+    @Flag(help: "Publish nothing; follow the breaks of another broadcaster.")
     var follow = false
     @Option(help: "How many listeners are opened in a second; 0: all at once.")
     var connectRate = 2_000.0

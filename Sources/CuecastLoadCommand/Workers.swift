@@ -7,7 +7,7 @@ import Foundation
 import LoadEngine
 import Synchronization
 
-/// What a worker process writes, one object a line.
+/// The messages of a worker process, one object a line.
 enum WorkerMessage: Codable, Sendable {
     case progress(RunProgress)
     /// All its listeners have joined.
@@ -55,7 +55,7 @@ struct Worker: ParsableCommand {
         CommandOutput.write([UInt8](data) + [UInt8(ascii: "\n")])
     }
 
-    /// What was said to this process.
+    /// The orders to this process.
     private final class Orders: Sendable {
         private let state: Mutex<(beginning: Microseconds?, isEnded: Bool)> = Mutex((nil, false))
 

@@ -4,7 +4,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What the connections of a process share: one loop on one thread; on Apple's systems a queue of the system's.
+/// The resources that the connections of a process share: one loop on one thread; on Apple's systems a queue of the system's.
 ///
 /// ``shared`` serves most processes: any number of clients cost one thread together. It starts with the first connection and
 /// then lives as long as the process. Make one of your own to end its thread with ``shutDown()``. Nothing that could wait runs on

@@ -31,9 +31,9 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
     public struct Banner: Hashable, Sendable {
         /// Where the picture is, http or https.
         public var imageURL: String
-        /// What opens when the listener acts on it; `nil`: nothing.
+        /// The address that opens when the listener acts on it; `nil`: none.
         public var targetURL: String?
-        /// What to read out instead; `nil`: nothing given.
+        /// The text to read out instead; `nil`: not given.
         public var alternativeText: String?
         /// Width in pixels; `nil`: not known.
         public var width: Int?
@@ -53,7 +53,7 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
         /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
         /// `bannerView` and `bannerClick`.
         public var event: String
-        /// What to call.
+        /// The URL to call.
         public var url: String
         /// For `progress`: how far into the advertisement.
         public var offset: Duration?
@@ -80,11 +80,11 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
     public var skipOffset: Duration?
     /// The same advertisement in several encodings; 1 to 32.
     public var media: [MediaFile]
-    /// What opens when the listener acts on the advertisement; `nil`: nothing.
+    /// The address that opens when the listener acts on the advertisement; `nil`: none.
     public var clickThroughURL: String?
     /// The picture beside it; `nil`: none.
     public var banner: Banner?
-    /// What players call.
+    /// The trackers that players call.
     public var trackers: [Tracker] = []
 
     /// An advertisement with one audio file; set the other properties as needed.

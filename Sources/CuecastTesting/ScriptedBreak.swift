@@ -5,7 +5,7 @@ internal import CuecastWire
 
 /// A break of a ``ScriptedGateway``: what plays in it, and for how long.
 public struct ScriptedBreak: Hashable, Sendable {
-    /// What an early end does to the advertisement that plays.
+    /// The effect of an early end on the playing advertisement.
     public enum EndMode: Hashable, Sendable, CaseIterable {
         /// It stops.
         case cut
@@ -23,7 +23,7 @@ public struct ScriptedBreak: Hashable, Sendable {
     public var isOpenEnded = false
     /// Whether listeners that come late get only what fits into the rest of the break, so that nothing is cut.
     public var isExact = false
-    /// What an early end does to the advertisement that plays, unless the end says otherwise.
+    /// The effect of an early end on the playing advertisement, unless the end says otherwise.
     public var endMode = EndMode.cut
 
     /// A break.
@@ -49,7 +49,7 @@ extension ScriptedBreak.EndMode {
 }
 
 extension ScriptedBreak {
-    /// What a broadcaster asks to publish it.
+    /// The broadcaster's request that publishes it.
     ///
     /// - Parameters:
     ///   - stream: the stream.

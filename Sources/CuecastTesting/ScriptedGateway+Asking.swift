@@ -24,7 +24,7 @@ extension ScriptedGateway {
     /// How many players are connected.
     public var openConnections: Int { self.state.withLock { $0.connections.count } }
 
-    /// What stands about an advertisement now.
+    /// The present outcome of an advertisement.
     ///
     /// - Parameters:
     ///   - adID: the advertisement's key.

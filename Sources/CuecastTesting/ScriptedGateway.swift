@@ -113,7 +113,7 @@ public final class ScriptedGateway: ListenerTransport {
         return configuration
     }
 
-    /// What the gateway's clock shows.
+    /// The time of the gateway's clock.
     package var time: Timestamp { self.clock.now }
 
     // MARK: The transport

@@ -10,7 +10,7 @@ public enum ScriptedGatewayError: Error, Hashable, Sendable, CustomStringConvert
     case invalid(String)
     /// A gateway would refuse it as things stand, for the reason in the sentence.
     case wrongState(String)
-    /// What was waited for did not happen in time.
+    /// The awaited event did not happen in time.
     case timedOut(String)
     /// The task that waited was cancelled.
     case cancelled

@@ -4,7 +4,7 @@
 public import Cuecast
 internal import CuecastWire
 
-/// What a player told a ``ScriptedGateway`` about one advertisement.
+/// A player's report to a ``ScriptedGateway`` about one advertisement.
 public struct ScriptedOutcome: Hashable, Sendable {
     /// The session that told it: 32 hexadecimal digits.
     public let session: String
@@ -12,7 +12,7 @@ public struct ScriptedOutcome: Hashable, Sendable {
     public let breakID: String
     /// The advertisement's key.
     public let adID: String
-    /// What became of it.
+    /// The result.
     public let result: AdvertisementOutcome.Result
     /// How sure that is.
     public let evidence: AdvertisementOutcome.Evidence

@@ -6,10 +6,10 @@ internal import CuecastWire
 
 /// A request that a player made to a ``ScriptedGateway``.
 public struct ScriptedRequest: Hashable, Sendable {
-    /// What a player asks.
+    /// A request of a player.
     @nonexhaustive
     public enum Kind: Hashable, Sendable, CaseIterable {
-        /// What it missed; begins or goes on with a session.
+        /// A request for missed notices; begins or continues a session.
         case join
         /// The advertisements of a break.
         case batch
@@ -21,7 +21,7 @@ public struct ScriptedRequest: Hashable, Sendable {
         case leave
     }
 
-    /// What is asked.
+    /// The kind of the request.
     public let kind: Kind
     /// The session in which it is asked: 32 hexadecimal digits.
     public let session: String

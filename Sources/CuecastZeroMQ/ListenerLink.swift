@@ -146,7 +146,7 @@ actor ListenerLink {
         }
     }
 
-    /// What a message is: one frame is a notice; an empty frame and another one, where requests go, are a reply.
+    /// The event of a message: one frame is a notice; an empty frame and another one, on the requests' channel, are a reply.
     private static func event(_ frames: borrowing FrameBuffer, on channel: Channel) -> ListenerConnectionEvent? {
         switch frames.count {
         case 1 where frames.byteCount(at: 0) <= WireLimits.noticeFrameBytesMax: .notice(frames.bytes(at: 0))

@@ -4,7 +4,7 @@
 internal import Synchronization
 internal import ZeroMQ
 
-/// What the connections of a process share: one libzmq context with its I/O thread, and one thread that polls sockets.
+/// The resources that the connections of a process share: a libzmq context with its I/O thread, and a thread that polls sockets.
 ///
 /// ``shared`` serves most processes: any number of clients cost two threads together. It starts with the first
 /// connection and then lives as long as the process. Make one of your own to end its threads with ``shutDown()``.

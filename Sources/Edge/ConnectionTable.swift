@@ -31,7 +31,7 @@ struct ConnectionTable {
         self.free.append(UInt32(place))
     }
 
-    /// What a poller knows a connection by.
+    /// The key of a connection at its poller.
     func key(of place: Int) -> UInt64 { UInt64(self.slots[place].generation) << 32 | UInt64(place) }
 
     /// The place of a connection that has not ended, by what a poller knows it by.

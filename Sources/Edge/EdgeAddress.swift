@@ -3,7 +3,7 @@
 
 import SystemSupport
 
-/// What the connections from one address have taken together, whichever loops they belong to.
+/// The rate limits' counters of all connections from one address, whichever loops they belong to.
 final class EdgeAddress: Sendable {
     let messages: SharedRateBucket
     let sessions: SharedRateBucket

@@ -58,7 +58,7 @@ package struct EdgeConnection: Sendable {
     }
 
     private var session: Session
-    /// What the peer is, once the handshake is done.
+    /// The peer's kind, once the handshake is done.
     package private(set) var peer: Peer?
     /// How many frames of the message at hand have come.
     private var frameCount = 0
@@ -76,10 +76,10 @@ package struct EdgeConnection: Sendable {
         )
     }
 
-    /// What to send first.
+    /// The bytes to send first.
     package var greeting: [UInt8] { self.session.greeting }
 
-    /// What to send when the handshake is done.
+    /// The bytes to send when the handshake is done.
     package var ready: [UInt8] { self.session.ready() }
 
     /// Reads the next thing at `offset` and moves `offset` behind it; never traps, whatever the bytes are.

@@ -177,7 +177,7 @@ extension EdgeLoop {
 }
 
 extension TLSFailure {
-    /// What counts it.
+    /// The metric label that counts it.
     var metricLabel: MetricLabel {
         switch self {
         case .plaintext: .plaintext

@@ -85,7 +85,7 @@ extension EdgeLoop {
         let before = stream.ring.end
         stream.append(frame)
         if !isForPushed, stream.pushedCount > 0 { self.passPushed(stream, from: before) }
-        if !stream.early.isEmpty { self.tellEarly(sequence, of: stream) }
+        if !stream.early.isEmpty { self.advanceEarlyCursors(sequence, of: stream) }
         if stream.beginRound() { self.runQueue.append(stream) }
         if self.fanOut.holdsTooMuch { self.boundRings() }
     }
@@ -105,7 +105,7 @@ extension EdgeLoop {
     }
 
     /// Those that joined on a newer board than this ring knew skip what is in their answer.
-    private func tellEarly(_ sequence: UInt64, of stream: EdgeStream) {
+    private func advanceEarlyCursors(_ sequence: UInt64, of stream: EdgeStream) {
         let end = stream.ring.end
         for slot in stream.early {
             let index = Int(slot)

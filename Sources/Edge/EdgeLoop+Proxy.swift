@@ -28,7 +28,7 @@ package enum ProxyRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither the balancer nor the gateway encrypts it, and its client is on another machine.
     case unencrypted
 
-    /// What counts it.
+    /// The metric label that counts it.
     var metricLabel: MetricLabel {
         switch self {
         case .untrusted: .untrusted

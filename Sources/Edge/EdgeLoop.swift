@@ -260,7 +260,7 @@ package final class EdgeLoop {
             self.delegate.runHousekeeping(in: self)
             self.flushAnswers()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
-            self.fanOut.tellRingBytes()
+            self.fanOut.updateRingBytes()
             if self.number == 0, self.clock.takeMinute() { self.shared.forgetOldAddresses(at: self.now) }
         }
     }

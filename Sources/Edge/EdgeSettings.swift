@@ -4,7 +4,7 @@
 internal import CuecastWire
 package import GatewayCore
 
-/// What one peer, and all of them together, may take of an ``EdgeLoop``.
+/// The limits of one peer, and of all peers together, at an ``EdgeLoop``.
 package struct EdgeSettings: Hashable, Sendable {
     /// How long a connection may take for its greeting and handshake.
     package var handshakeTimeout: Duration = .seconds(3)

@@ -6,11 +6,11 @@ package import GatewayCore
 internal import Synchronization
 package import SystemSupport
 
-/// What the loops of a gateway have in common, and how other threads reach all of them.
+/// The state that the loops of a gateway share; other threads reach all loops through it.
 ///
 /// Limits that go beyond one connection are kept here, so that they mean the same however many loops there are.
 package final class EdgeShared: NoticeSink {
-    /// What one loop holds for its connections, in bytes.
+    /// The bytes that one loop holds for its connections.
     private final class HeldBytes: Sendable {
         let count = Atomic<Int>(0)
     }
@@ -22,7 +22,7 @@ package final class EdgeShared: NoticeSink {
         let pushed: MetricRegistry.Cell
         /// Connections that are encrypted.
         let encrypted: MetricRegistry.Cell
-        /// What rings hold.
+        /// The bytes in rings.
         let ringBytes: MetricRegistry.Cell
 
         init(_ metrics: MetricRegistry) {
@@ -41,7 +41,7 @@ package final class EdgeShared: NoticeSink {
     let metrics: MetricRegistry
     let cells: Cells
     let counting: any ConnectionCounting
-    /// What all connections have taken.
+    /// The rate limit of all connections together.
     let messages: SharedRateBucket
     private let held: [HeldBytes]
     private let addresses: Mutex<EdgeAddresses>
@@ -163,7 +163,7 @@ package final class EdgeShared: NoticeSink {
     /// A loop holds so many bytes more for its connections, or less.
     func hold(_ change: Int, in loop: Int) { self.held[loop].count.wrappingAdd(change, ordering: .relaxed) }
 
-    /// What all loops hold for their connections, in bytes.
+    /// The bytes that all loops hold for their connections.
     var bytesHeld: Int { self.held.reduce(0) { $0 + $1.count.load(ordering: .relaxed) } }
 
     /// Which loop is to close connections, where all hold more than they may: the one that holds most.

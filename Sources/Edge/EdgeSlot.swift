@@ -6,7 +6,7 @@ internal import GatewayCore
 internal import SystemSupport
 internal import TLS
 
-/// What an ``EdgeLoop`` keeps of one connection.
+/// The state of one connection in an ``EdgeLoop``.
 struct EdgeSlot {
     /// A stream that a connection hears.
     struct Subscription {
@@ -45,7 +45,7 @@ struct EdgeSlot {
     /// The number of the endpoint that accepted it.
     var endpoint: UInt8 = 0
     var pause: Pause = []
-    /// What the pollers look for.
+    /// The events that the pollers look for.
     var look = PollerLook()
     /// Whether it has asked for anything, or subscribed to something.
     var isUsed = false
@@ -56,7 +56,7 @@ struct EdgeSlot {
     var tickPlace: Int32 = -1
     /// How many of its requests are answered later.
     var waitingCount: UInt32 = 0
-    /// What it has taken of what a connection may send.
+    /// Its use of the rate limits of a connection.
     var allowance = MessageAllowance()
     /// The shares that all connections of its address have used; `nil`: these are not limited.
     var shared: EdgeAddress?
@@ -67,9 +67,9 @@ struct EdgeSlot {
     var address = PeerAddress()
     var connection = EdgeConnection()
     var subscriptions: [Subscription] = []
-    /// What came and was not handled: of a frame that is not there in full, or while it is not read from.
+    /// Bytes that were read and not handled: of an incomplete frame, or of a connection that is paused.
     var input: [UInt8] = []
-    /// What the kernel did not take yet.
+    /// Bytes that the kernel has not accepted yet.
     var output: [UInt8] = []
     /// How much of it is sent.
     var outputSent = 0
@@ -79,13 +79,13 @@ struct EdgeSlot {
     var isByTLS = false
     /// The TLS session; `nil`: nothing has come, or nothing is encrypted.
     var session: TLSSession?
-    /// What that keeps of what the peer sent.
+    /// The bytes that the TLS session keeps of its input.
     var sessionBytes = 0
 
     init(generation: UInt32 = 0) {
         self.generation = generation
     }
 
-    /// What it has to itself, in bytes.
+    /// The bytes that it holds for itself.
     var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
 }

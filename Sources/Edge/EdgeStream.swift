@@ -8,7 +8,7 @@ import CuecastWire
 /// A *round* goes over the subscribers and writes to each what waits for it. Notices that come meanwhile go out with the rest of
 /// the round, and to those before in another round: the more comes at once, the fewer writes.
 final class EdgeStream {
-    /// What the rings of all streams of a loop hold.
+    /// The bytes in the rings of all streams of a loop.
     final class Total {
         fileprivate(set) var bytes = 0
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What one connection has taken of what a connection may send.
+/// One connection's use of its rate limits.
 ///
 /// Clock-free: the caller says what time it is. What a connection takes beyond a limit is paid back.
 struct MessageAllowance: Sendable {
@@ -11,7 +11,7 @@ struct MessageAllowance: Sendable {
         let sessions: RateBucket.Limit
         /// The tokens of its joins that may be refused.
         let refusals: RateBucket.Limit
-        /// What it may send, and how often, before it counts as one that sends much.
+        /// The rate up to which a connection counts as quiet.
         let quiet = RateBucket.Limit.rate(
             EdgeSettings.lightMessagesPerSecondMax,
             atOnce: EdgeSettings.lightMessagesAtOnceMax

@@ -7,7 +7,7 @@
 /// ahead of the ring: notices up to the head of its answer may come into the ring yet, and are skipped. So a session that
 /// joined gets each notice above that head once, and none below.
 struct NoticeCursor: Hashable, Sendable {
-    /// What waits for the connection begins here.
+    /// The place of the connection's next notice.
     var place: NoticeRing.Cursor
     /// Notices up to this sequence are in the answer to a join and not in the ring yet; 0: there are none.
     private(set) var skipsThrough: UInt64 = 0

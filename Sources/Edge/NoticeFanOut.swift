@@ -9,16 +9,16 @@ internal import GatewayCore
 /// It does no I/O. Which stream writes next is the ``RunQueue``'s to say, and which of its connections the ``EdgeStream``'s.
 struct NoticeFanOut {
     private let shared: EdgeShared
-    /// What the rings of this loop may hold: each loop has its part of what all may hold.
+    /// The most bytes of this loop's rings: each loop has a share of the limit of all.
     private let ringsBytesMax: Int
     private var streams: [StreamID: EdgeStream] = [:]
-    /// What their rings hold.
+    /// The bytes in its rings.
     private let rings = EdgeStream.Total()
-    /// What was sent last, which is what a head notice may tell: the board may be ahead.
+    /// The last sequence that was sent, which a head notice may state: the board may be ahead.
     private var sent: [StreamID: UInt64]
     private var heads: HeadSchedule
     /// How much of what the rings hold the metric knows.
-    private var ringBytesTold = 0
+    private var ringBytesReported = 0
 
     /// - Parameters:
     ///   - shared: what all loops have in common.
@@ -108,8 +108,8 @@ struct NoticeFanOut {
     func bound() -> Bool { EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.ringsBytesMax) }
 
     /// Tells the metric what the rings hold.
-    mutating func tellRingBytes() {
-        self.shared.cells.ringBytes.add(self.rings.bytes - self.ringBytesTold)
-        self.ringBytesTold = self.rings.bytes
+    mutating func updateRingBytes() {
+        self.shared.cells.ringBytes.add(self.rings.bytes - self.ringBytesReported)
+        self.ringBytesReported = self.rings.bytes
     }
 }

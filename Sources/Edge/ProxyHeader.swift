@@ -5,7 +5,7 @@ package import SystemSupport
 
 /// Why what a balancer says about a connection cannot be used.
 package enum ProxyFailure: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// What came first is no header of version 2.
+    /// The first bytes are no header of version 2.
     case noSignature
     /// A version or a command that there is not.
     case version
@@ -30,12 +30,12 @@ package enum ProxyFailure: Error, Hashable, Sendable, CaseIterable, CustomString
     }
 }
 
-/// What a balancer says of a connection before its first byte: the header of the PROXY protocol, version 2 (HAProxy, "The PROXY protocol",
-/// section 2.2).
+/// A balancer's statement about a connection, before its first byte: the header of the PROXY protocol, version 2 (HAProxy, "The
+/// PROXY protocol", section 2.2).
 ///
 /// Pure: bytes in, a value or a reason out, whatever the bytes are.
 package struct ProxyHeader: Hashable, Sendable {
-    /// Whose connection it is.
+    /// The client of the connection.
     package enum Source: Hashable, Sendable {
         /// The balancer's own, for instance a health check.
         case balancer

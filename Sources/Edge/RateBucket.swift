@@ -11,7 +11,7 @@ package struct RateBucket: Hashable, Sendable {
     package struct Limit: Hashable, Sendable {
         /// How long it takes until one more comes, in nanoseconds; 0: no limit.
         fileprivate let each: UInt64
-        /// What is left is at least one as long as a bucket is full again within this, in nanoseconds.
+        /// At least one is left as long as the bucket will be full again within this time, in nanoseconds.
         fileprivate let slack: UInt64
 
         private init(atOnce: Int, each: UInt64) {

@@ -3,7 +3,7 @@
 
 internal import TLS
 
-/// What all connections of an ``EdgeLoop`` are read into, one after the other.
+/// The buffers into which all connections of an ``EdgeLoop`` are read, one after the other.
 struct ReadBuffers {
     /// How many bytes one read takes.
     ///
@@ -12,7 +12,7 @@ struct ReadBuffers {
 
     /// Plain bytes: what a connection kept, and behind it what came.
     var plain: [UInt8]
-    /// What sessions of encrypted connections read from and write to.
+    /// The buffers of TLS sessions.
     let pipe = TLSPipe()
     /// The request at hand.
     var request: [UInt8] = []

@@ -17,7 +17,7 @@ struct ReadyEvents {
     private var start = 0
     /// How many have had their turn.
     private var handledCount = 0
-    /// What the last look left over first.
+    /// The first event that the last look did not reach.
     private var leftOver: UInt64?
 
     /// Whether none has had its turn yet.

@@ -23,7 +23,7 @@ final class ConnectionLimit: ConnectionCounting {
         /// Those of all sockets together.
         var connections = 0
         var ended = 0
-        /// What shuts (`true`) or opens each socket, and says whether it is so now.
+        /// The function that shuts (`true`) or opens each socket, and returns whether it has that state now.
         var gates: [MetricLabel: @Sendable (Bool) -> Bool] = [:]
         var isFull = false
         /// How many connections were open when it became full: fewer than may be, where the system had no descriptor.

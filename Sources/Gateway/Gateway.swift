@@ -34,9 +34,9 @@ package struct Gateway: Sendable {
     }
 
     package let endpoints: Endpoints
-    /// What can be asked of this gateway through its control socket; `ControlService` serves it.
+    /// The commands of this gateway's control socket; `ControlService` serves them.
     package let control: ControlCommands
-    /// Who asked for what to be changed.
+    /// The list of requested changes.
     package let audit: AuditTrail
     /// Which requests are traced.
     package let traces: RequestTraces
@@ -176,7 +176,7 @@ package struct Gateway: Sendable {
         order.resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
             LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
-            RoomService(
+            CapacityService(
                 log: stores.log.maintenance,
                 ledger: stores.ledger,
                 folder: configuration.dataDirectory,
@@ -242,13 +242,13 @@ extension Gateway {
     package var metrics: MetricRegistry { self.common.metrics }
     package var readiness: ReadinessBoard { self.common.readiness }
     package var board: BoardHolder { self.followers.board }
-    /// What happens to breaks, for those who watch.
+    /// The changes of breaks, for watchers.
     package var breakChanges: BreakChanges { self.followers.breakChanges }
     /// Decides about broadcasters' requests.
     package var breakDesk: BreakDesk { self.broadcasters.desk }
-    /// What broadcasters know this gateway by; `nil`: nothing.
+    /// The keys by which broadcasters recognise this gateway; `nil`: none.
     package var broadcasterKeys: CurveKeyPair? { self.keyParts.broadcasters?.keys }
-    /// What signs deliveries.
+    /// The keys that sign deliveries.
     package var keys: KeyHolder { self.keyParts.messages }
     /// Where listeners' requests come in that no connection of the edge carries.
     package var listeners: ListenerEntrance { self.listenerParts.entrance }
@@ -264,7 +264,7 @@ extension Gateway {
 }
 
 extension Gateway {
-    /// What a session listens to, and the subject of its token where that is counted; `nil`: it does not listen.
+    /// The stream of a session, and the subject of its token if that is counted; `nil`: it does not listen.
     package func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
         self.listenerService.lease(of: session)
     }
@@ -288,7 +288,7 @@ extension Gateway {
 
 /// The services of a gateway in the order in which they depend on each other.
 private struct ServiceOrder {
-    /// What the others need, and what tells of their end.
+    /// The resources that the others need, and the services that report their end.
     var resources: [any Service] = []
     var workers: [any Service] = []
 }

@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What the machine says about this process and its disk; `nil` where the platform does not tell.
+/// The machine's figures about this process and its disk; `nil` if the platform has none.
 struct MachineSample {
     var diskFreeBytes: Int?
     var openDescriptors: Int?
@@ -24,7 +24,7 @@ struct MachineSample {
         #endif
     }
 
-    /// What an ordinary user may still write to the file system of a folder.
+    /// The bytes that an ordinary user may still write to the file system of a folder.
     private static func freeBytes(of folder: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(folder, &status) == 0 else { return nil }

@@ -4,7 +4,7 @@
 package import GatewayCore
 import Synchronization
 
-/// What has to work before a gateway takes requests, and what an operator should look at although it does.
+/// The parts that must work before a gateway accepts requests, and the alarms of a ready one.
 ///
 /// The ledger is not among what has to work: it only reads, and may be behind.
 ///
@@ -76,7 +76,7 @@ package final class ReadinessBoard: Sendable {
         for await _ in begun {}
     }
 
-    /// What does not work; empty when the gateway is ready.
+    /// The parts that do not work; empty when the gateway is ready.
     package var missing: [Part] {
         self.state.withLock { state in Part.allCases.filter { !state.ready.contains($0) } }
     }
@@ -95,7 +95,7 @@ package final class ReadinessBoard: Sendable {
         }
     }
 
-    /// What failed for good, for `/healthz`; `nil`: nothing.
+    /// The permanent failure, for `/healthz`; `nil`: none.
     package var failure: String? { self.state.withLock(\.failure) }
 
     /// Raises an alarm, or gives a raised one another sentence.

@@ -42,7 +42,7 @@ extension ReportDocument {
     package static func csvCell(_ text: String) -> String {
         var cell = String.UnicodeScalarView()
         if let first = text.unicodeScalars.first, Self.formulaBeginnings.contains(first) { cell.append("'") }
-        // Not by characters: a quote with an accent behind it is one, and is a quote to whoever reads the table.
+        // By scalars, not characters: a quote with an accent behind it is one character, and a quote to the table's reader.
         var isQuoted = false
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -57,7 +57,7 @@ extension ReportDocument {
         return isQuoted ? "\"" + String(cell) + "\"" : String(cell)
     }
 
-    /// What spreadsheets take for the beginning of a formula, full-width forms among it, and what they pass over before one.
+    /// The characters with which a formula begins in spreadsheets, full-width forms included, and those that they skip before one.
     private static let formulaBeginnings: Set<Unicode.Scalar> = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
     ]

@@ -10,7 +10,8 @@ import HeapModule
 /// given up: its answer comes. While all are, no further one is accepted. An answer that goes on is *sending* while a piece of it
 /// waits, and *working* between its pieces.
 ///
-/// Who goes is found by the logarithm of how many there are: whoever opens one after the other must not make the others wait.
+/// Finding the connection to close takes logarithmic time: a client that opens one connection after the other must not delay the
+/// others.
 struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     private struct Entry {
         /// Requests whose answers are not sent.
@@ -39,7 +40,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     let answerBytesMax: Int
 
     private var entries: [ID: Entry] = [:]
-    /// Who is idle and who is sending, with those who were and are no more.
+    /// The idle and the sending connections, together with outdated entries.
     private var idle = Heap<Waiting>()
     private var sending = Heap<Waiting>()
     private var moment: UInt64 = 0
@@ -56,7 +57,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     /// How many connections are open.
     var count: Int { self.entries.count }
 
-    /// How many places in its orders it keeps, with those that nobody has any more: a small multiple of the connections.
+    /// How many places its orders have, unused ones included: a small multiple of the connections.
     var placeCount: Int { self.idle.count + self.sending.count }
 
     /// Whether a further connection may come.
@@ -153,7 +154,7 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
         Self.longest(in: &self.sending, of: self.entries, except: id, where: \.isSending)
     }
 
-    /// Who has waited for longest; forgets those on the way who wait no more.
+    /// The connection that has waited for longest; removes outdated entries on the way.
     private static func longest(
         in waiting: inout Heap<Waiting>,
         of entries: [ID: Entry],

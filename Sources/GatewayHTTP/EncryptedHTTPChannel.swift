@@ -41,7 +41,7 @@ struct EncryptedHTTPChannel<Inner: HTTPChannelHandler>: HTTPChannelHandler {
     }
 }
 
-/// What became of a handshake: counted once, with what was found first.
+/// The outcome of a handshake: counted once, by the first finding.
 private final class HandshakeOutcome {
     private let metrics: MetricRegistry
     private var isCounted = false
@@ -65,7 +65,7 @@ final class TLSDetectionHandler: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What each record of a handshake begins with (RFC 8446 section 5.1).
+    /// The first byte of each record of a handshake (RFC 8446 section 5.1).
     private static let handshakeRecord: UInt8 = 22
     private static let sentence = "This port speaks TLS and nothing else: ask by https."
 

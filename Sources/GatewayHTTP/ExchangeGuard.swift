@@ -16,16 +16,16 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// What must happen in time.
+    /// The step that must happen in time.
     private enum Wait {
         /// A head, where no answer is asked for.
         case head
         /// The rest of an exchange.
         case exchange
-        /// That the peer takes something of an answer that goes on.
+        /// That the peer reads a part of a streamed answer.
         case taking
 
-        /// As what it is counted when it does not happen in time; `nil`: a connection that is not used any more is nobody's loss.
+        /// The metric label if it does not happen in time; `nil`: closing an unused connection is not counted.
         var cut: MetricLabel? {
             switch self {
             case .head: nil
@@ -35,7 +35,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// What the maker of an answer tells.
+    /// The events that the maker of an answer reports.
     enum Event: Sendable {
         /// The answer goes on for as long as it likes.
         case streamBegan
@@ -95,7 +95,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Nobody reads an answer that goes on and shuts its own side: it is gone, and the answer would not notice for long.
+        // A peer that closes its side does not read a streamed answer any more, and the answer would not notice for long.
         if self.isStream, case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }

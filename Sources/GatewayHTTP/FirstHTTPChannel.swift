@@ -31,7 +31,7 @@ struct FirstHTTPChannel: HTTPChannelHandler {
     }
 }
 
-/// What the two versions of HTTP/1 do not have in common, which nobody behind this knows of.
+/// Hides the differences between the two versions of HTTP/1 from the handlers behind it.
 ///
 /// Marks the request whose answer is the last on its connection (RFC 9112 section 9.3), in the one way that is looked for behind it.
 /// That is one of HTTP/1.0: its peer may take the end of the connection for that of the answer. That it asks to go on (`keep-alive`) is

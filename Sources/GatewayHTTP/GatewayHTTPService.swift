@@ -123,7 +123,7 @@ package struct GatewayHTTPService: Service {
         }
     }
 
-    /// What is spoken on a connection.
+    /// The protocol of a connection.
     private func server(_ connections: Connections) -> HTTPServerBuilder {
         let configuration = self.configuration
         let http = HTTP1Channel.Configuration(

@@ -11,13 +11,13 @@ extension HTTPField.Name {
     static let forwarded = named("Forwarded")
     /// By which scheme a front was asked, for fronts that do not write `Forwarded`.
     static let forwardedProto = named("X-Forwarded-Proto")
-    /// What stands beside `HTTPRequest.authority`: the first `Host` of HTTP/1.1, and `:authority` of HTTP/2, are there.
+    /// Further `Host` fields; the first one of HTTP/1.1, and `:authority` of HTTP/2, are in `HTTPRequest.authority`.
     static let furtherHost = named("Host")
     /// The id of the last event that a reader has (HTML, "Server-sent events").
     static let lastEventID = named("Last-Event-ID")
     /// Where else to look (RFC 8288).
     static let link = named("Link")
-    /// What a page that is left says of itself to the next one (W3C Referrer Policy, section 4.1).
+    /// The policy for the address that a page sends to the next one (W3C Referrer Policy, section 4.1).
     static let referrerPolicy = named("Referrer-Policy")
     /// `X-Request-Id`, which no standard has and which proxies and clients agree on.
     static let requestID = named("X-Request-Id")

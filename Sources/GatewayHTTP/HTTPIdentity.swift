@@ -19,7 +19,7 @@ package struct HTTPIdentity: Sendable {
     let context: NIOSSLContext
     /// Until when the certificate is valid, in seconds since 1970.
     package let notAfter: Int64
-    /// What is shown, PEM: the server's own first.
+    /// The certificates to show, as PEM: the server's own first.
     let certificates: [UInt8]
 
     /// Reads the two files that a configuration names.
@@ -66,19 +66,19 @@ package final class HTTPIdentityHolder: Sendable {
     package init(_ identity: HTTPIdentity, metrics: MetricRegistry) {
         self.state = Mutex(identity)
         self.metrics = metrics
-        self.tell(identity)
+        self.report(identity)
     }
 
-    /// What the next connection is shown.
+    /// The identity for the next connection.
     package var identity: HTTPIdentity { self.state.withLock(\.self) }
 
     /// Lets another one hold from the next connection on.
     package func reload(_ identity: HTTPIdentity) {
         self.state.withLock { $0 = identity }
-        self.tell(identity)
+        self.report(identity)
     }
 
-    private func tell(_ identity: HTTPIdentity) {
+    private func report(_ identity: HTTPIdentity) {
         self.metrics.set(.certificateExpiry, .http, to: Int(clamping: identity.notAfter))
     }
 }

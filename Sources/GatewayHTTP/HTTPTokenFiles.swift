@@ -8,12 +8,12 @@ import SecretFiles
 import TokenFormats
 import Tokens
 
-/// The files by which a gateway and whoever runs it know each other over HTTP: keys, and a token that the command line finds.
+/// The files that a gateway makes for its own machine: signing keys, and a token that the command line finds.
 ///
-/// Both are made at the first start in the data directory, readable by their owner only. The token has every right: whoever may read it
-/// may read the keys beside it, so that fewer rights or a short life would keep nobody out.
+/// Both are made at the first start in the data directory, readable by their owner only. The token has every right: a user who can
+/// read it can also read the keys beside it, so fewer rights or a short life would protect nothing.
 package enum HTTPTokenFiles {
-    /// Whose token it is.
+    /// The subject of the token.
     static let localSubject = "local"
     /// How long the token is taken; it is made anew once half of that is over.
     static let localTokenLifetime: Duration = .seconds(2 * 365 * 86_400)
@@ -80,7 +80,7 @@ package enum HTTPTokenFiles {
 
     /// Makes the token, unless the one that is there is good for long enough.
     ///
-    /// Where the keys are somebody else's and their secret part is not here, no token is made.
+    /// If the keys are external and their secret part is not here, no token is made.
     private static func makeToken(
         _ verifier: TokenVerifier,
         in directory: String,

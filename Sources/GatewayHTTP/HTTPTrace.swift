@@ -10,7 +10,7 @@ import Synchronization
 
 /// The trace that a request over HTTP may belong to: its caller says so, the operation is one that is traced, and tracing is on.
 ///
-/// Whether it is traced is decided once it is known who asks: whoever is not let in takes no place of another's trace.
+/// Whether it is traced is decided after its authorization: a refused caller does not use up another trace's place.
 final class HTTPTrace: Sendable {
     private let headers: [String]
     private let side: TraceSampler.Side

@@ -19,12 +19,12 @@ struct NegotiatedHTTPChannel: HTTPChannelHandler {
     }
 
     struct Value: ServerChildChannelValue {
-        /// What is spoken, once that is known; fails where the connection ends before.
+        /// The negotiated protocol, once it is known; fails if the connection ends before.
         let agreed: EventLoopFuture<Agreed>
         let channel: any Channel
     }
 
-    /// What is offered, the best first (RFC 9113 section 3.1).
+    /// The offered protocols, the best first (RFC 9113 section 3.1).
     static let protocols = ["h2", "http/1.1"]
 
     private let http1: FirstHTTPChannel

@@ -6,17 +6,17 @@ import NIOPosix
 import Synchronization
 import SystemSupport
 
-/// The threads of servers: each serves one at a time, and none ends before the process does.
+/// The threads of servers: each serves one server at a time, and none ends before the process does.
 ///
-/// The library's server ends by a task of its own, for which nobody can wait, and which has its loop do something at its very end. A loop that
-/// had ended by then would complain on standard error and drop it. So a server gives its loop back, and the next one takes it.
+/// The library's server ends in a task of its own, which cannot be awaited and uses its loop at its very end. If the loop had ended
+/// before, it would report an error and drop that work. So a server gives its loop back, and the next server uses it.
 enum ServerLoops {
     private static let free = Mutex<[MultiThreadedEventLoopGroup]>([])
 
-    /// How much they stand back behind the threads of listeners that are connected by ZeroMQ (`man 2 nice`).
+    /// The niceness of these threads below those of listeners by ZeroMQ (`man 2 nice`).
     ///
-    /// A notice goes to thousands of readers over HTTP, and each costs many times what a listener by ZeroMQ does. Those ask for their
-    /// batches in the same moment, and must not wait for that. A quarter of a core stays for this thread where the cores are busy.
+    /// A notice goes to thousands of readers over HTTP, and each costs many times what a listener by ZeroMQ does. Those request
+    /// their batches in the same moment, and must not wait for that. If all cores are busy, this thread still has a quarter of one.
     private static let niceness: Int32 = 5
 
     /// A loop on a thread of its own.

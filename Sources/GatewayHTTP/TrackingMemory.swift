@@ -5,13 +5,13 @@ package import CuecastWire
 package import GatewayCore
 import Synchronization
 
-/// What tracking URLs told lately, so that calling one again changes nothing.
+/// The recent reports by tracking URLs, so that a repeated call changes nothing.
 ///
 /// What ends an ad is pending while it is told, and known once it is durable; what was refused leaves nothing behind.
 ///
 /// It spares the log repeats, and the metrics: what is counted once, whatever is forgotten here, the ledger decides. The oldest goes first.
 package final class TrackingMemory: Sendable {
-    /// What a tracking URL tells, by whichever delivery.
+    /// The report of a tracking URL, by any delivery.
     package struct Key: Hashable, Sendable {
         let session: SessionID
         let breakNumber: BreakNumber
@@ -27,9 +27,9 @@ package final class TrackingMemory: Sendable {
     }
 
     private struct State {
-        /// What is being told at this moment, and who waits for what becomes of it: as many as there are requests at most.
+        /// The reports that are being recorded, and the requests that wait for them: at most as many as there are requests.
         var pending: [Key: [CheckedContinuation<Void, Never>]] = [:]
-        /// What is durable, and when it was told.
+        /// The durable reports, and their times.
         var known: [Key: Timestamp] = [:]
         /// In the order in which they came; the next one takes the place at `next` once all places are taken.
         var order: [Key] = []

@@ -8,7 +8,7 @@ internal import FoundationNetworking
 #endif
 
 extension HTTPFetcher {
-    /// What came of a request.
+    /// The result of a request.
     package struct Exchange: Sendable {
         /// How an exchange ended.
         package enum End: Sendable {
@@ -37,7 +37,7 @@ extension HTTPFetcher {
         package internal(set) var end = End.complete
     }
 
-    /// What stands before the body of an answer.
+    /// The head of an answer.
     package struct Head: Sendable {
         package let status: Int
         /// The media type in lower case, without parameters; empty where none is said.

@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 extension SecretFile {
-    /// What is to take a file's place, held by one process at a time.
+    /// A draft that will replace a file, held by one process at a time.
     ///
     /// A process that changes the contents of a file reads it while it has a draft: no other process changes it between the two.
     package final class Draft: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What files of a gateway's data directory are called that other programs look for.
+/// The names of a gateway's files that other programs look for in its data directory.
 package enum SecretFileNames {
     /// The keys of tokens for HTTP.
     package static let httpKeys = "http-keys.json"

@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// What reading PEM with OpenSSL has in common.
+/// Common steps of reading PEM with OpenSSL.
 enum PEM {
     /// Says that there is no password; OpenSSL would ask at the terminal.
     static let noPassword:

@@ -27,7 +27,8 @@ package final class TLSIdentity: Sendable {
                 "it holds no certificate (PEM, the server's own first, then those that lead to the root)"
             case .unreadableCertificate: "one of its certificates cannot be read; they must be PEM"
             case .unreadableKey: "it holds no private key that can be read; it must be PEM"
-            case .encryptedKey: "its private key needs a password, which nobody can type; it must be without one"
+            case .encryptedKey:
+                "its private key needs a password, which a server cannot ask for; it must be without one"
             case .otherKey: "its private key does not belong to the certificate"
             case .refused(let reason): "it cannot be used: \(reason)"
             }

@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// What the TLS sessions of one thread read from and write to, one after the other: encrypted bytes in memory.
+/// The buffers of one thread's TLS sessions, used by one after the other: encrypted bytes in memory.
 ///
 /// One for all, so that a session keeps nothing of its own while it has nothing to do.
 @safe
@@ -16,7 +16,7 @@ package final class TLSPipe {
     private var inputOffset = 0
     /// How much of ``input`` is there.
     private var inputEnd = 0
-    /// What is to be sent.
+    /// The bytes to send.
     private var output: [UInt8] = []
 
     package init() {}

@@ -5,7 +5,7 @@ internal import COpenSSL
 
 /// Why a peer cannot be talked to by TLS.
 package enum TLSFailure: Error, Hashable, Sendable, CaseIterable {
-    /// What it sent first is no TLS.
+    /// Its first bytes are no TLS.
     case plaintext
     /// It has neither TLS 1.2 nor 1.3.
     case version
@@ -33,7 +33,7 @@ extension TLSFailure: CustomStringConvertible {
         case .tooLong: "the peer's handshake is too long"
         case .renegotiation: "the peer asks for another handshake"
         case .keyUpdates: "the peer changes its keys too often"
-        case .violation: "the peer does not keep to TLS, or somebody changed what it sent"
+        case .violation: "the peer violates TLS, or its data was changed on the way"
         }
     }
 }
@@ -51,7 +51,7 @@ extension TLSFailure: CustomStringConvertible {
 /// It keeps what it has of a record that is not there in full, at most ``recordBytesMax``, and nothing of what was written. Belongs to one thread.
 @safe
 package final class TLSSession {
-    /// What a read gave.
+    /// The result of a read.
     package enum Reading: Hashable, Sendable {
         case bytes(Int)
         /// Nothing whole is left.
@@ -70,7 +70,7 @@ package final class TLSSession {
     package static let handshakeMemoryBytes = 32_768
 
     private let handle: OpaquePointer
-    /// What keeps the sessions' BIOs valid.
+    /// The owner of the sessions' BIOs.
     private let pipe: TLSPipe
     /// The identity or the trust: kept for as long as the session lasts.
     private let owner: any AnyObject & Sendable
@@ -229,7 +229,7 @@ package final class TLSSession {
         throw self.fail(Self.failure(reason))
     }
 
-    /// What a reason of OpenSSL's means here.
+    /// The failure for a reason of OpenSSL.
     private static func failure(_ reason: CInt) -> TLSFailure {
         switch reason {
         case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST, SSL_R_WRONG_VERSION_NUMBER: .plaintext
@@ -243,7 +243,7 @@ package final class TLSSession {
         }
     }
 
-    /// What changes in a session; OpenSSL calls it.
+    /// Notes a change of a session; OpenSSL calls it.
     static let noteChange: @convention(c) (OpaquePointer?, CInt, CInt) -> Void = { handle, what, value in
         guard let handle = unsafe handle, let data = unsafe SSL_get_ex_data(handle, 0) else { return }
         // Safety: `init` put it there, and the session lives during the call of its own that led here.
@@ -255,7 +255,7 @@ package final class TLSSession {
         }
     }
 
-    /// What came and went in a session; OpenSSL calls it.
+    /// Notes a message of a session; OpenSSL calls it.
     static let noteMessage:
         @convention(c) (
             CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?

@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// Whose certificates a client takes, and how it speaks TLS: 1.2 and 1.3, no renegotiation, nothing remembered of a session.
+/// The certificates that a client trusts, and its use of TLS: 1.2 and 1.3, no renegotiation, no resumed sessions.
 ///
 /// A server's certificate must lead to one of those that are trusted, be current, and have the name that a session is told of
 /// (``TLSSession/init(_:server:through:)``).

@@ -66,9 +66,9 @@ package struct TokenScopes: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a token says, once it is known that it is true.
+/// The claims of a token, once its signature is verified.
 package struct TokenClaims: Hashable, Sendable {
-    /// Whose token it is: what logs call them.
+    /// The subject of the token, which logs show.
     package var subject: String
     package var issuer: String
     package var audience: [String]
@@ -79,7 +79,7 @@ package struct TokenClaims: Hashable, Sendable {
     package var scopes: TokenScopes
     /// The streams to which a listener may listen.
     package var streams: [StreamPattern]
-    /// What a listener is, in place of what it says of itself; `nil`: what it says stands.
+    /// The attributes that replace those that the listener states itself; `nil`: its own count.
     package var attributes: [String: String]?
     /// The most sessions of its subject that listen at a time; `nil`: what the gateway says.
     package var sessionsMax: Int?

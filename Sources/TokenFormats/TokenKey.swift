@@ -21,7 +21,7 @@ package enum TokenAlgorithm: String, CaseIterable, Sendable {
     }
 }
 
-/// What a key is good for at present.
+/// The present use of a key.
 package enum TokenKeyState: String, Codable, CaseIterable, Sendable {
     /// Tokens are made with it; at most one key of a file.
     case signing

@@ -53,7 +53,7 @@ package enum TokenKeyDocument {
         }
     }
 
-    /// What is wrong and where, without the value.
+    /// The fault and its place, without the value.
     private static func sentence(for error: DecodingError) -> String {
         let (path, what): ([any CodingKey], String)
         switch error {
@@ -89,7 +89,7 @@ package enum TokenKeyDocument {
         }
     }
 
-    /// What is wrong with the states of keys together.
+    /// The faults in the states of keys together.
     package static func faultsOfStates(_ keys: [TokenKey]) -> [String] {
         keys.count(where: { $0.state == .signing }) > 1
             ? ["more than one key has the state signing; the others must be verify-only"] : []

@@ -18,7 +18,7 @@ package struct TokenText: Sendable {
     package let algorithm: String
     /// Which key the header names.
     package let keyID: String?
-    /// What the signature is over.
+    /// The signed bytes.
     package let signed: ArraySlice<UInt8>
     private let payload: ArraySlice<UInt8>
     private let code: ArraySlice<UInt8>
@@ -42,7 +42,7 @@ package struct TokenText: Sendable {
     /// The signature; `nil` where it is not base64url.
     package var signature: [UInt8]? { Base64URL.decode(self.code) }
 
-    /// What it says, to be looked at once the signature is known to be right; `nil` where something breaks a rule.
+    /// The claims, to be used only after the signature is verified; `nil` if they break a rule.
     package var claims: TokenClaims? {
         guard let payload: TokenPayload = Self.decoded(self.payload) else { return nil }
         return TokenClaims(payload)

@@ -6,9 +6,9 @@ package import GatewayCore
 import Synchronization
 import TokenFormats
 
-/// What listeners' tokens grant, by the keys that hold at present.
+/// Checks listeners' tokens by the present keys, and returns their grants.
 package final class ListenerTokens: Sendable {
-    /// What tokens are checked with.
+    /// The rules that check tokens.
     package struct Rules: Sendable {
         package let verifier: TokenVerifier
         /// The most sessions of a subject at a time, where its token says no number; 0: no limit.

@@ -73,7 +73,7 @@ extension TokenKey {
         return (Base64URL.encode([UInt8](x)), Base64URL.encode([UInt8](y)))
     }
 
-    /// What signs and checks with this key.
+    /// The algorithm and the signer of this key.
     func checked() async throws(Fault) -> (algorithm: TokenAlgorithm, signer: any JWTAlgorithm) {
         let algorithm = try self.checkedForm()
         let keys = JWTKeyCollection()

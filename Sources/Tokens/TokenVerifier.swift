@@ -22,9 +22,9 @@ import Foundation
 /// ```
 package struct TokenVerifier: Sendable {
     package let keys: TokenKeySet
-    /// What `iss` must be.
+    /// The required `iss`.
     package let issuer: String
-    /// What must be in `aud`.
+    /// The required member of `aud`.
     package let audience: String
 
     package init(keys: TokenKeySet, issuer: String, audience: String) {

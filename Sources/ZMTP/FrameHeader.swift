@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What precedes the body of a frame (RFC 23, "Framing").
+/// The header before the body of a frame (RFC 23, "Framing").
 package struct FrameHeader: Hashable, Sendable {
     /// More frames of the same message follow.
     package let more: Bool

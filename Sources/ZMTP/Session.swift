@@ -22,7 +22,7 @@
 ///
 /// Source of the rules: RFC 23 (ZMTP 3.0) and RFC 37 (ZMTP 3.1).
 package struct Session: Sendable {
-    /// What comes next in the bytes of the peer.
+    /// The next event in the bytes of the peer.
     ///
     /// Ranges are of the span that was given.
     package enum Event: Hashable, Sendable {
@@ -51,11 +51,11 @@ package struct Session: Sendable {
         case failed(ZMTPError)
     }
 
-    /// What this side is: of the types that it may be, the one that talks to the peer, once the handshake is done.
+    /// The type of this side: of the types that it may be, the one that fits the peer, once the handshake is done.
     package private(set) var type: SocketType
-    /// What the peer is, once the handshake is done.
+    /// The type of the peer, once the handshake is done.
     package private(set) var peerType: SocketType?
-    /// What this side may be instead of `type`.
+    /// The type that this side may have instead of `type`.
     private let otherType: SocketType?
     /// The longest body of a message frame, in bytes; what has begun to come is held to the limit of then.
     package var frameBytesMax: Int
@@ -96,10 +96,10 @@ package struct Session: Sendable {
     /// Whether the handshake is done.
     package var isReady: Bool { self.state == .ready }
 
-    /// What to send first.
+    /// The bytes to send first.
     package var greeting: [UInt8] { Greeting(minor: self.minor).bytes }
 
-    /// What to send once the peer has greeted.
+    /// The bytes to send once the peer has greeted.
     package func ready(identity: [UInt8] = []) -> [UInt8] {
         var bytes: [UInt8] = []
         Outgoing.appendReady(self.type, identity: identity, to: &bytes)

@@ -5,7 +5,7 @@ import AdFormats
 import Foundation
 import Testing
 
-/// Documents that nobody here wrote.
+/// Documents of other authors.
 @Suite(.suiteLimit, .enabled(if: Places.hasSamples, "the sample documents are not here"))
 struct VASTSamplesTests {
     private let all = VASTReadingOptions(allStandAlone: true)

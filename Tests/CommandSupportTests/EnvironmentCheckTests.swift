@@ -21,7 +21,7 @@ struct EnvironmentCheckTests {
         ("CUCAST_GATEWAY", "CUECAST_GATEWAY"), ("CUECATS_HTTP", "CUECAST_HTTP"),
         ("CUECAST_BREAKS_ANOUNCE_AHED", "CUECAST_BREAKS_ANNOUNCE_AHEAD"),
     ])
-    func `a variable that nobody reads is named, with the one that is meant`(_ name: String, _ meant: String?) throws {
+    func `an unused variable is named, with the one that is meant`(_ name: String, _ meant: String?) throws {
         let warnings = self.check.warnings(for: [name])
         let warning = try #require(warnings.first)
         #expect(warnings.count == 1)

@@ -65,7 +65,7 @@ final class HTTPEndpointTests {
         #expect(try self.find("https://127.0.0.1:7480").trust == .system)
         #expect(try self.find("https://gateway.example:7999").trust == .system)
         #expect(try self.find("gateway.example:7999").trust == nil)
-        // Somebody insists.
+        // The user insists.
         #expect(try self.find("http://127.0.0.1:7999").trust == nil)
     }
 
@@ -100,7 +100,7 @@ final class HTTPEndpointTests {
         #expect(try self.find(isNamed: false).description == "127.0.0.1:7480")
     }
 
-    @Test func `certificates that somebody names go first, and ask for TLS`() throws {
+    @Test func `given certificates go first, and ask for TLS`() throws {
         try self.write("https://127.0.0.1:7999\n", self.pem)
         let file = self.certificate.certificateFile
         for address in ["gateway.example:1", "https://gateway.example:1", "127.0.0.1:7999"] {

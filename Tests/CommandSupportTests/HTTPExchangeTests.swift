@@ -101,7 +101,7 @@ struct HTTPExchangeTests {
         }
     }
 
-    @Test func `nobody is asked whom the address does not name`() async throws {
+    @Test func `only the host of the address is asked`() async throws {
         let server = try RawServer { peer in
             peer.send("HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n")
         }
@@ -111,7 +111,7 @@ struct HTTPExchangeTests {
 
 /// A server that reads one request and then does what a test says, on a thread of its own.
 final class RawServer: Sendable {
-    /// Whoever asked.
+    /// The received request.
     struct Peer {
         let descriptor: Int32
 

@@ -124,18 +124,18 @@ struct RetryTests {
         }
     }
 
-    @Test func `nobody there is unreachable, which is not a time-out`() async throws {
-        let nobody = try HeldPort()
-        let client = makeClient(nobody.endpoint, timeout: .milliseconds(500))
+    @Test func `a closed port is unreachable, which is not a time-out`() async throws {
+        let closed = try HeldPort()
+        let client = makeClient(closed.endpoint, timeout: .milliseconds(500))
         let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
         guard case .unreachable = error else { return #expect(Bool(false), "\(error as Any)") }
     }
 
-    @Test(arguments: [(nil, "nobody answers"), ("tcp://", "zmq_connect")])
+    @Test(arguments: [(nil, "does not answer"), ("tcp://", "zmq_connect")])
     func `a connection that is not made says why`(_ endpoint: String?, _ part: String) async throws {
         let transport = WatchedTransport()
-        let nobody = try HeldPort()
-        let client = makeClient(endpoint ?? nobody.endpoint, transport: transport)
+        let closed = try HeldPort()
+        let client = makeClient(endpoint ?? closed.endpoint, transport: transport)
         let task = Task { await failure { () throws(BroadcastError) in try await client.publish(.sample()) } }
         // A machine that stands still for the 3 s of a connection says that of the first one.
         let reason = await transport.closed.first { $0.contains(part) }

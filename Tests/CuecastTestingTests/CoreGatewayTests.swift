@@ -65,7 +65,7 @@ struct CoreGatewayTests {
         #expect(instants == [.seconds(1), .seconds(3), .seconds(8), .seconds(13)])
     }
 
-    @Test mutating func `what is asked once more changes nothing and is told nobody`() throws {
+    @Test mutating func `a repeated request changes nothing and has no notice`() throws {
         let publish = try self.publish(start: .after(.seconds(100)))
         let cancel = BroadcastRequest.Kind.cancel(BreakKey(stream: self.stream, id: try BreakID("b1")))
         var told: [[Notice.Kind]] = []

@@ -38,7 +38,7 @@ final class Player: AdvertisementDelegate, Sendable {
 /// An actor other than the main one, for delegates.
 actor Elsewhere {}
 
-/// A player's configuration that gives nobody up, however slow the machine is; a start that came back has come through.
+/// A player's configuration without timeouts that expire, however slow the machine is; a start that came back has come through.
 func patientConfiguration(_ gateway: ScriptedGateway) -> ListenerConfiguration {
     var configuration = gateway.configuration
     configuration.timings.waitForAll()

@@ -186,7 +186,7 @@ class KubernetesTests(unittest.TestCase):
             if each["kind"] != "Namespace":
                 self.assertEqual(each["metadata"]["namespace"], namespace)
 
-    def test_each_audience_gets_its_ports_and_nobody_else_any(self):
+    def test_each_audience_gets_its_ports_and_no_others(self):
         policy = one("NetworkPolicy")["spec"]
         self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
         self.assertEqual(policy["egress"], [])

@@ -31,7 +31,7 @@ TRAFFIC = {
 
 
 class Prometheus:
-    """A Prometheus of our own: a folder and a port that nobody else has."""
+    """A Prometheus of our own: a folder and a port of its own."""
 
     def __init__(self, target, interval):
         self.interval = interval

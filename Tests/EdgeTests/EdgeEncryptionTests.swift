@@ -89,7 +89,7 @@ struct EdgeEncryptionTests {
         await stand.shared.stop()
     }
 
-    @Test func `another certificate is for those who connect after it, and nobody is cut off`() async throws {
+    @Test func `a new certificate is for later connections, and none is cut off`() async throws {
         let stand = try self.stand()
         let first = try self.peer(stand, .dealer, self.trusting(self.certificate))
         try first.shakeHandsAsClient()
@@ -169,7 +169,7 @@ struct EdgeEncryptionTests {
             bytes += [22, 3, 1, UInt8(part.count >> 8), UInt8(part.count & 0xFF)] + part
         }
         try peer.send(Array(bytes.prefix(TLSSession.handshakeBytesMax)))
-        // The loop has read all of it once it holds a request of somebody else, who came later.
+        // The loop has read all of it once it holds a request of a later connection.
         let other = try self.peer(stand, .dealer, self.trusting(self.certificate))
         try other.shakeHandsAsClient()
         #expect(try other.ask("seen") == "seen")
@@ -201,12 +201,12 @@ struct EdgeEncryptionTests {
         expect(0, 500, 500, 500)
         expect(500, 500, 0, 500)
         ring.keep(atMost: 200)
-        // What is overrun is gone.
+        // The overrun notices are lost.
         expect(100, 500, 0, 100)
         expect(300, 150, 100, 400)
     }
 
-    @Test func `nobody shakes hands twice`() async throws {
+    @Test func `no connection renegotiates`() async throws {
         let stand = try self.stand()
         // Without -quiet its commands are taken: a line with R asks for another handshake.
         let peer = try self.peer(stand, .dealer, ["-tls1_2"])
@@ -233,7 +233,7 @@ struct EdgeEncryptionTests {
         await stand.shared.stop()
     }
 
-    @Test func `bytes that somebody changed end the connection, and disturb nobody`() async throws {
+    @Test func `changed bytes end their connection and no other`() async throws {
         let stand = try self.stand()
         let honest = try self.peer(stand, .dealer, self.trusting(self.certificate))
         try honest.shakeHandsAsClient()

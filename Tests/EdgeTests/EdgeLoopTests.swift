@@ -49,7 +49,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `a laggard is skipped ahead and hears on, and nobody else loses anything`() async throws {
+    @Test func `a slow consumer is skipped ahead, and no other subscriber loses anything`() async throws {
         let stand = try LoopStand { $0.ringBytesMax = 100_000 }
         let stream = String(repeating: "s", count: WireLimits.streamIDBytesMax)
         let laggard = try stand.subscriber(of: stream)
@@ -98,7 +98,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `whoever sends more than it may is read from later, and loses nothing`() async throws {
+    @Test func `a connection above its rate limit is read from later, and loses nothing`() async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 50 }
         let peer = try stand.peer(.dealer)
         var bytes: [UInt8] = []
@@ -113,7 +113,7 @@ struct EdgeLoopTests {
     }
 
     @Test(arguments: [5, 6, 7])
-    func `whoever has too many tokens refused is read from later, and loses nothing`(count: Int) async throws {
+    func `a connection with too many refused tokens is read from later`(count: Int) async throws {
         // Six at once, then it waits for the next one.
         let stand = try LoopStand { $0.refusedTokensPerConnectionPerSecondMax = 3 }
         let peer = try stand.peer(.dealer)
@@ -126,7 +126,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `whoever has one token refused after another makes nobody else wait`() async throws {
+    @Test func `a connection with one refused token after another delays no other`() async throws {
         let stand = try LoopStand { $0.refusedTokensPerConnectionPerSecondMax = 1 }
         let peer = try stand.peer(.dealer)
         try peer.send((0..<20).flatMap { WirePeer.request("token \($0)") })
@@ -152,7 +152,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `those who send without end make nobody wait who sends little`() async throws {
+    @Test func `connections that send without end delay no quiet one`() async throws {
         let stand = try LoopStand()
         let floods = try (0..<4).map { _ in try stand.peer(.dealer) }
         let honest = try stand.peer(.dealer)
@@ -196,7 +196,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `newConnections stand before nobody who has asked for something, and get their answers too`()
+    @Test func `new connections delay no used one, and get their answers too`()
         async throws
     {
         let stand = try LoopStand()
@@ -224,7 +224,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `who leaves stands before nobody who listens, and is answered what it asked before`() async throws {
+    @Test func `closing connections delay no listener, and get their last answers`() async throws {
         let stand = try LoopStand()
         let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
         // More of them than one look at the poller tells of.
@@ -266,7 +266,7 @@ struct EdgeLoopTests {
         return EdgeNotice(stream: stream, sequence: sequence, frame: frame, made: .init(microseconds: 1))
     }
 
-    @Test func `streams take turns, so that nobody waits for all who hear another one`() throws {
+    @Test func `streams take turns, so that none waits for all subscribers of another`() throws {
         let stand = try LoopStand(threads: 0)
         let delegate = stand.makeDelegate()
         let loop = EdgeLoop(number: 0, shared: stand.shared, pollers: try .make(), sequences: [:], delegate: delegate)
@@ -313,7 +313,7 @@ struct EdgeLoopTests {
         let limit = MetricLabel.limit(.lightMessagesPerSecondMax)
         let many = try self.heavyPeers(of: stand)
         let honest = try stand.peer(.dealer)
-        // Without others nobody was heard for a second who sends little.
+        // Without others no quiet connection sent anything for a second.
         if !hasOthers { try await Task.sleep(for: .milliseconds(1_100)) }
         let hits = stand.metrics.value(.limitsHit, limit)
         try many[0].send(WirePeer.request("hold"))
@@ -380,7 +380,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `whoever does not take its answers is not read from, and closed in the end`() async throws {
+    @Test func `a connection that does not read its answers is not read from, and closed in the end`() async throws {
         let stand = try LoopStand { $0.stalledTimeout = .seconds(1) }
         let peer = try stand.peer(.dealer)
         try peer.send((0..<100).flatMap { _ in WirePeer.request("large") })
@@ -418,7 +418,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `as much waits as may, and whoever holds most is closed when it is one byte more`() async throws {
+    @Test func `at the limit of waiting bytes none is closed, one byte above it the largest is`() async throws {
         let bytesMax = 10_000
         let stand = try LoopStand { $0.bytesWaitingMax = bytesMax }
         let small = try stand.peer(.dealer)
@@ -441,7 +441,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `answers that nobody takes count towards what may wait`() async throws {
+    @Test func `unread answers count as waiting bytes`() async throws {
         let stand = try LoopStand { $0.bytesWaitingMax = 10_000 }
         let peer = try stand.peer(.dealer)
         // Far more than the kernel takes.
@@ -500,7 +500,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `answers to a connection that is gone are counted, and go to nobody who has its place`() async throws {
+    @Test func `answers to a closed connection are counted, and do not reach the next one in its place`() async throws {
         let stand = try LoopStand()
         var leaver: WirePeer? = try stand.peer(.dealer)
         try leaver?.send(WirePeer.request("later"))

@@ -70,7 +70,7 @@ struct EdgeProxyTests {
         await stand.shared.stop()
     }
 
-    @Test func `a balancer that only looks whether somebody answers is served, without limits of an address`()
+    @Test func `a balancer's health check is served, without limits of an address`()
         async throws
     {
         let stand = try self.stand(mustEncrypt: true) {
@@ -123,7 +123,7 @@ struct EdgeProxyTests {
         #expect(stand.shared.bytesHeld == 0)
     }
 
-    @Test func `a connection from elsewhere must be encrypted by somebody`() async throws {
+    @Test func `a remote connection must be encrypted, by the balancer or the gateway`() async throws {
         let stand = try self.stand(mustEncrypt: true)
         #expect(try self.peer(stand, self.header(1)).rest().isEmpty)
         #expect(try self.peer(stand, self.header(1, fields: ProxyHeaderTests.tls(6))).rest().isEmpty)

@@ -169,7 +169,9 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
-    @Test func `who leaves while the ring is behind leaves nothing to whoever has its place next`() async throws {
+    @Test func `a connection that closes while the ring is behind leaves nothing to the next one in its place`()
+        async throws
+    {
         let stand = try LoopStand()
         let peer = try stand.peer(.dealer)
         #expect(try peer.ask("push radio1 9") == "head 9")
@@ -329,7 +331,7 @@ struct EdgePushTests {
         while stand.metrics.value(.limitsHit, .limit(.ringBytesMax)) == 0 {
             try await stand.publish(sequence + 1...sequence + 1_000, of: stream)
             sequence += 1_000
-            // It reads one now and then, or nobody would look whether it takes anything.
+            // It reads one now and then, or its progress would not be checked.
             for _ in 0..<100 { _ = try self.next(peer) }
         }
         // While notices wait for it, it joins again: those are in the answer.
@@ -426,7 +428,8 @@ struct EdgeFaultTests {
         #expect(total.bytes == 0)
     }
 
-    @Test func `where all rings hold too much, laggards are skipped ahead and nobody else loses anything`() async throws
+    @Test func `where all rings hold too much, slow consumers are skipped ahead and no other loses anything`()
+        async throws
     {
         let stand = try LoopStand { $0.ringsBytesMax = 200_000 }
         let stream = String(repeating: "s", count: WireLimits.streamIDBytesMax)

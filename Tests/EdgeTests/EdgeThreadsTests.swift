@@ -150,7 +150,7 @@ struct EdgeThreadsTests {
         await stand.shared.stop()
     }
 
-    @Test func `who asks for more than there is room for waits at the endpoint, whoever would serve it`() async throws {
+    @Test func `connections above the limit wait at the endpoint, for every loop`() async throws {
         let stand = try LoopStand(threads: 2, connectionsMax: 3)
         let peers = try (0..<3).map { _ in try stand.peer(.dealer) }
         let fourth = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))

@@ -303,7 +303,7 @@ enum StandError: Error {
 }
 
 extension WirePeer {
-    /// Greets as a client that waits for nobody: the edge says what it is after the peer.
+    /// Greets as a client that does not wait: the edge says what it is after the peer.
     func shakeHandsAsClient() throws {
         try self.send(self.session.greeting + self.session.ready())
         #expect(try self.next() == .greeted)

@@ -97,7 +97,7 @@ struct NoticeRingModelTests {
         #expect(!ring.hasOverrun(5 * 12))
     }
 
-    @Test func `a round reaches everybody who was there, whoever comes and goes meanwhile`() throws {
+    @Test func `a round reaches all subscribers of its beginning, while others come and go`() throws {
         var generator = SeededGenerator(seed: 73)
         for _ in 0..<500 {
             let stream = EdgeStream(id: try StreamID("radio1"), ringBytesMax: 1 << 20, total: EdgeStream.Total())

@@ -75,7 +75,7 @@ final class WirePeer {
         try #require(result, "listening failed")
         try connect("tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
         let descriptor = accept(listener, nil, nil)
-        try #require(descriptor >= 0, "nobody connected")
+        try #require(descriptor >= 0, "no peer connected")
         return try WirePeer(descriptor, session)
     }
 

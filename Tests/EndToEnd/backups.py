@@ -148,7 +148,7 @@ def check_books(certain_breaks, certain_outcomes):
     assert len(set(names.values())) == len(names), "an id stands there under two numbers"
     missing = certain_breaks - set(names.values())
     assert not missing, f"breaks from before the backup are lost: {list(missing)[:5]}"
-    assert set(names.values()) <= possible_breaks, "breaks that nobody published"
+    assert set(names.values()) <= possible_breaks, "breaks that were not published"
     rows = {}
     for number, session, ordinal, kind in database.execute(
             "SELECT break_number, session, ordinal, kind FROM outcomes"):
@@ -158,7 +158,7 @@ def check_books(certain_breaks, certain_outcomes):
     lost = [key for key, kind in certain_outcomes.items() if rows.get(key) != kind]
     assert not lost, f"outcomes confirmed before the backup are lost or differ: {len(lost)}, for instance {lost[:3]}"
     for key, kind in rows.items():
-        assert possible_outcomes.get(key) == kind, f"an outcome that nobody reported: {key}"
+        assert possible_outcomes.get(key) == kind, f"an outcome that was not reported: {key}"
     totals = {}
     for (number, ordinal, kind), count in {
             (number, ordinal, kind): count for number, ordinal, kind, count in database.execute(

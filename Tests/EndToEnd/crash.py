@@ -170,7 +170,7 @@ expected = {key: kinds.get(outcome, 2) for key, outcome in confirmed_outcomes.it
 lost = [key for key in expected if rows.get(key) != expected[key]]
 assert not lost, f"confirmed outcomes are lost or differ: {lost[:5]}"
 invented = set(rows) - set(expected) - unconfirmed
-assert not invented, f"outcomes that nobody reported: {list(invented)[:5]}"
+assert not invented, f"outcomes that were not reported: {list(invented)[:5]}"
 # The totals of the reports agree with the rows.
 for name, each in listed.items():
     for entry in each["ads"]:

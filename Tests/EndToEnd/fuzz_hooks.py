@@ -3,7 +3,7 @@
 """Hooks for schemathesis (SCHEMATHESIS_HOOKS): most changes of breaks that it thinks of get a break that they can change, and most requests of
 listeners a session that listens, its ticket, and a delivery.
 
-What is made of a schema alone is refused nearly always: the break is not there, or the request says two starts at once, or nobody handed out the
+What is made of a schema alone is refused nearly always: the break is not there, or the request says two starts at once, or the gateway did not sign the
 delivery. So answers of success would hardly be looked at. Three in four requests are led to a break that was made for them, in the state that the
 operation needs; the rest stay as they were thought of. FUZZ_SHARE names a file that gets how many of each operation succeeded.
 """
@@ -66,7 +66,7 @@ def join(stream):
             if line.startswith(b"data: "):
                 joined = json.loads(line.removeprefix(b"data: "))
                 return joined["session"], joined["ticket"]
-    raise ValueError("nobody has joined")
+    raise ValueError("no listener has joined")
 
 
 def listen(operation, case, stream):

@@ -65,7 +65,7 @@ def slower_until(run, kept_up):
 
 
 class HeldPort:
-    """A TCP port that nobody else gets, whoever listens there and whoever ends, until it is closed.
+    """A TCP port that is reserved until it is closed, also between two servers that listen there.
 
     The socket is bound and never listens; who sets SO_REUSEADDR, as the gateway does, may listen there meanwhile.
     (socket(7) of Linux)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The real binary while somebody sets the machine's wall clock, and on books that another clock wrote.
+"""The real binary while a user sets the machine's wall clock, and on books that another clock wrote.
 
 The wall clock is stepped for the gateway's process alone (Benchmarks/stepped_clock.c); the monotonic clocks stay as they are.
 """
@@ -200,7 +200,7 @@ class ClockSteps(unittest.TestCase):
         self.assertEqual(gateway.report("radio1", "old"), counts)
         gateway.stop()
 
-        # Somebody has set the clock right: now it is behind the books.
+        # The clock was set right: now it is behind the books.
         gateway.step(0)
         code, said = gateway.refuses()
         self.assertEqual(code, 69)

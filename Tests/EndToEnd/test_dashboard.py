@@ -152,7 +152,7 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(policy["default-src"], "'none'")
         for each in re.findall(r"""(?:src|href)="([^"]*)""", text):
             if not each.startswith(("#", "data:")):
-                self.assertNotRegex(each, "^(https?:)?//", "an address of somebody else")
+                self.assertNotRegex(each, "^(https?:)?//", "a foreign address")
                 urllib.request.urlopen(urllib.parse.urljoin(self.origin, each), timeout=PATIENCE).close()
         self.assertNotRegex(text, r"<style|\sstyle=|\son\w+=|<script(?![^>]* src=)")
 
@@ -707,7 +707,7 @@ class Dashboard(unittest.TestCase):
         page.until("the audit tells", "document.querySelector('#audit tbody tr td:nth-child(4)')?.textContent === 'postpone'")
         self.only_refusals(page, 400)
 
-    def test_whoever_looked_at_an_older_break_is_shown_the_new_one_and_asked_again(self):
+    def test_a_change_of_an_older_revision_shows_the_new_one_and_asks_again(self):
         page = self.steering()
         soon, started = broadcast_pb2.Start(in_ms=HOUR_MS), broadcast_pb2.Start(now=True)
         for word, start, values, expected in (
@@ -722,7 +722,7 @@ class Dashboard(unittest.TestCase):
                 self.open(page, word, name)
                 shown = self.facts(page)
                 self.assertEqual(shown["Lasts"], "1:00:00 at most")
-                # Meanwhile somebody else makes it shorter.
+                # Meanwhile another client makes it shorter.
                 reply = self.broadcaster.ask(update=broadcast_pb2.Update(stream="radio1", break_id=name, duration_ms=HOUR_MS // 2))
                 self.assertEqual(reply.status, OK, reply.message)
                 theirs = self.look(name)
@@ -750,7 +750,7 @@ class Dashboard(unittest.TestCase):
                     self.assertEqual(reply.status, OK, reply.message)
         self.only_refusals(page, 412)
 
-    def test_a_start_that_somebody_moved_is_moved_on_from_where_it_is(self):
+    def test_a_start_that_was_moved_is_moved_on_from_its_new_place(self):
         page = self.steering()
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS))
         self.open(page, "Postpone", "noon")
@@ -769,7 +769,7 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(moved, datetime.timedelta(minutes=1))
         self.only_refusals(page, 412)
 
-    def test_a_break_that_somebody_called_off_leaves_nothing_to_confirm(self):
+    def test_a_break_that_was_cancelled_leaves_nothing_to_confirm(self):
         page = self.steering()
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS))
         self.open(page, "Postpone", "noon")
@@ -784,7 +784,7 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(self.look("noon")["state"], "cancelled")
         self.only_refusals(page, 412)
 
-    def test_an_announcement_while_a_dialog_stands_open_is_in_nobodys_way(self):
+    def test_an_announcement_while_a_dialog_is_open_covers_nothing(self):
         # Announced an hour before its start: nothing is in a hurry after it.
         page = self.steering("--set", "breaks.announceAhead=1h")
 
@@ -820,7 +820,7 @@ class Dashboard(unittest.TestCase):
         page = self.dashboard(state="locked")
         self.assertIn("This gateway asks for a token", page.text("#notices"))
         self.assertEqual(page.text("#link"), "Token needed")
-        # What is no token, and one that nobody signed.
+        # What is no token, and one without a signature.
         page.click("#token")
         page.type("nonsense")
         page.press("Enter")
@@ -886,7 +886,7 @@ class DemoLive(unittest.TestCase):
             self.assertIn("<title>Cuecast</title>", page.read().decode())
         self.assertEqual(os.listdir(folder)[0].split(".")[0], "cuecast-demo-live")
         demo.send_signal(number)
-        rest = demo.stdout.read()  # All that it started has ended: nobody has the pipe any more.
+        rest = demo.stdout.read()  # All that it started has ended: the pipe has no writer any more.
         self.assertEqual(demo.wait(PATIENCE), 0, rest)
         self.assertEqual(self.everything_of(demo), "")
         self.assertEqual(os.listdir(folder), [])

@@ -271,7 +271,7 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(counts[1]["ignoredBy"], {"endedEarly": 1})
         self.assertLess(counts[0]["heardMilliseconds"], 1_800_000)
 
-    def test_a_pre_stream_break_is_given_to_whoever_joins(self):
+    def test_a_pre_stream_break_is_given_to_each_joining_listener(self):
         gateway = self.gateway()
         gateway.run("publish", "--stream", "s", "--break", "roll", "--vast", VAST, "--pre-stream")
         for _ in range(2):
@@ -290,7 +290,7 @@ class EndToEnd(unittest.TestCase):
         for each in gateway.report("s", "b").values():
             self.assertEqual(each["played"], 1)
 
-    def test_bad_input_is_refused_and_disturbs_nobody(self):
+    def test_bad_input_is_refused_and_disturbs_no_other_peer(self):
         gateway = self.gateway()
         self.broadcaster(gateway).publish("s", "b", [ad("x")], pre_stream=True)
         listener = self.listener(gateway, "s")
@@ -304,7 +304,7 @@ class EndToEnd(unittest.TestCase):
                 self.assertNotEqual(reply.status, OK)
                 self.assertTrue(reply.message)
             requester.close()
-            # A frame above the limit costs the sender its connection, and nobody else anything.
+            # A frame above the limit costs the sender its connection, and other peers nothing.
             large = Requester(endpoint, timeout=1)
             large.socket.send(bytes(2_000_000))
             with self.assertRaises(zmq.Again):

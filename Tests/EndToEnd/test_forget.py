@@ -164,7 +164,7 @@ class Forgetting(unittest.TestCase):
             except subprocess.TimeoutExpired:
                 pass
             self.gateway.process.kill()
-            # Where it found no gateway, it forgets by itself: the books are compared when nobody is at them.
+            # Where it found no gateway, it forgets by itself: the books are compared when no process has them open.
             command.wait(PATIENCE)
             self.gateway.stop(signal.SIGKILL)
             self.gateway.start()
@@ -193,8 +193,8 @@ class Forgetting(unittest.TestCase):
     def test_what_is_no_session_and_what_is_no_data_directory(self):
         self.gateway.run("forget", "--session", "12", "--data-dir", self.data, code=64)
         self.gateway.run("forget", "--session", os.urandom(16).hex(), "--data-dir", self.data + "/none", code=65)
-        nobody = self.forget(os.urandom(16), "--json")
-        self.assertEqual((nobody["logRecords"], nobody["ledgerBreaks"], nobody["files"]), (0, 0, []))
+        unknown = self.forget(os.urandom(16), "--json")
+        self.assertEqual((unknown["logRecords"], unknown["ledgerBreaks"], unknown["files"]), (0, 0, []))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Fronts(Proxies):
         return text
 
     def run_front(self, name, gateway):
-        """Runs a front before whoever serves HTTP there; gives its address."""
+        """Runs a front before the server of HTTP there; gives its address."""
         address = self.held()
         both = self.write("both.pem", self.read(self.certificate.certificate) + self.read(self.certificate.key))
         if name == "haproxy":
@@ -77,7 +77,7 @@ class Fronts(Proxies):
         status, headers, _ = self.ask(address, "/healthz")
         self.assertEqual(status, 200)
         self.assertIn("max-age", headers["Strict-Transport-Security"])
-        # Nobody reads without a token although all come from this machine, and a name that is none of ours is refused.
+        # Reading needs a token although all requests come from this machine, and a name that is none of ours is refused.
         self.assertEqual(self.ask(address, "/v1/reports")[0], 401)
         status, headers, body = self.ask(address, "/v1/reports", token=self.token)
         self.assertEqual((status, json.loads(body)["balanced"]), (200, True))
@@ -121,7 +121,7 @@ class Fronts(Proxies):
 
     def check_stream(self, name):
         """An answer that goes on comes piece by piece, and what its address holds is in no log."""
-        has_come, ticket = threading.Event(), "a-ticket-that-is-nobodys-business"
+        has_come, ticket = threading.Event(), "a-ticket-that-stays-secret"
         self.addCleanup(has_come.set)
 
         class Streaming(http.server.BaseHTTPRequestHandler):

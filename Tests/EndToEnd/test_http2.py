@@ -359,7 +359,7 @@ class HTTP2(unittest.TestCase):
         begun = frames.bodies[stuck].decode().split("id: ", 1)[1].split("\n", 1)[0]
         self.publish(broadcaster, "radio1", "b")
         changes = 0
-        # One piece after the other waits for nobody: within 30 s of taking nothing it is cut off.
+        # A stream of pieces does not wait for ever: within 30 s of taking nothing it is cut off.
         while stuck not in frames.ends:
             changes += 1
             self.change(broadcaster, "radio1", "b", changes)
@@ -367,7 +367,7 @@ class HTTP2(unittest.TestCase):
                 json.loads(each["data"]).get("revision") == changes + 1 for each in frames.events(quick)[-8:] if each["event"] == "break"))
         self.assertIsNotNone(frames.ends[stuck], "it did not end as if all of it had come")
         self.assertLessEqual(len(frames.bodies[stuck]), 1_000)
-        # Whoever was quick missed none, and the connection goes on.
+        # A quick reader missed none, and the connection goes on.
         self.change(broadcaster, "radio1", "b", changes + 1)
 
         def revisions(stream):

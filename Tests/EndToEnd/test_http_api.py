@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and requests that nobody thought of."""
+"""The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and random requests."""
 import collections, copy, json, os, socket, subprocess, tempfile, time, unittest, urllib.error, urllib.parse, urllib.request
 
 from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2, until
@@ -535,7 +535,7 @@ class HTTPFuzz(unittest.TestCase):
                  "--phases", "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing", "--generation-database", "none",
                  # A reload reads files again, one after the other; it is no matter of what comes in.
                  "--exclude-operation-id", "reload",
-                 # Their answers go on until somebody ends them.
+                 # Their answers go on until one side ends them.
                  "--exclude-operation-id", "listen", "--exclude-operation-id", "readEvents"],
                 capture_output=True, text=True, cwd=folder,
                 env={**os.environ, "SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)),
@@ -545,7 +545,7 @@ class HTTPFuzz(unittest.TestCase):
             shares = json.load(file)
         if EXAMPLES:
             print(done.stdout[-3_000:])
-        # What nobody thought of has ended nothing.
+        # The random requests have ended nothing.
         self.assertEqual(api.ask("GET", "/healthz")[0], 200)
         self.assertEqual(gateway.stop(), 0)
         return shares

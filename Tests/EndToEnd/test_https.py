@@ -13,7 +13,7 @@ def openssl(*arguments):
 
 
 class Authority:
-    """Somebody who signs certificates; all files are in one folder."""
+    """A certificate authority; all files are in one folder."""
 
     NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
@@ -126,7 +126,7 @@ class EncryptedHTTP(unittest.TestCase):
         self.assertEqual(gateway.ask(connection, "/v1/reload", "POST")[0], 401)
         self.assertEqual(gateway.ask(connection, "/v1/reload", "POST", gateway.token())[0], 200)
 
-    def test_a_reload_cuts_nobody_off_and_one_that_fails_changes_nothing(self):
+    def test_a_reload_keeps_connections_and_one_that_fails_changes_nothing(self):
         gateway = self.start()
         old = gateway.connect()
         self.addCleanup(old.close)
@@ -190,7 +190,7 @@ class EncryptedHTTP(unittest.TestCase):
         self.command("health", "--config", config)
         # What others may change is not believed, and what is gone is not missed.
         os.chmod(gateway.file("http-endpoint"), 0o644)
-        self.assertIn("by nobody who is trusted", self.command("report", "--http", address, "--data-dir", data, code=69))
+        self.assertIn("has no trusted issuer", self.command("report", "--http", address, "--data-dir", data, code=69))
         self.assertIn("is for another host",
                       self.command("report", "--http", address, "--ca-file", self.authority.certificate, code=69))
 
@@ -201,14 +201,14 @@ class EncryptedHTTP(unittest.TestCase):
         self.command("health", "--http", address, *authority)
         self.command("health", "--http", address.replace("127.0.0.1", "localhost"), *authority)
         self.command("report", "--http", address, CUECAST_CA_FILE=self.authority.certificate)
-        # Whoever names certificates wants to see one.
+        # A file of certificates means that TLS is wanted.
         self.command("health", "--http", address.removeprefix("https://"), *authority)
         token = ("--token-file", gateway.file("http-token"))
         self.command("report", "--http", address, *authority, *token)
         other = Authority(self.folder, "other")
         for sentence, arguments in (
-                ("by nobody who is trusted", ("--http", address)),
-                ("by nobody who is trusted", ("--http", address, "--ca-file", other.certificate)),
+                ("has no trusted issuer", ("--http", address)),
+                ("has no trusted issuer", ("--http", address, "--ca-file", other.certificate)),
                 ("its address begins with https://", ("--http", address.replace("https://", "http://")))):
             for command in (("report", *token), ("health",), ("health", "--live")):
                 said = self.command(*command, *arguments, code=69)
@@ -239,10 +239,10 @@ class EncryptedHTTP(unittest.TestCase):
         address = gateway.addresses["http"]
         said = self.command("report", "--http", "https://" + address, "--ca-file", self.authority.certificate, code=69)
         self.assertIn("does not speak TLS; its address begins with http://", said)
-        # Where nobody says how, the data directory does, and what an option says goes first.
+        # Without options the data directory says how, and what an option says goes first.
         self.command("health", "--data-dir", gateway.folder + "/data", CUECAST_CA_FILE=self.authority.certificate)
         self.command("report", "--http", "http://" + address, CUECAST_CA_FILE=self.authority.certificate)
-        # Nobody is asked on the way.
+        # No proxy is asked.
         self.command("health", "--http", address, http_proxy="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9")
 
     def test_a_server_that_says_nothing_is_given_up(self):
@@ -261,7 +261,7 @@ class EncryptedHTTP(unittest.TestCase):
             self.assertIn("http.tls.keyFile: " + self.key, said)
             self.assertIn("others may read or change it", said)
 
-    def test_half_handshakes_keep_nobody_out(self):
+    def test_half_handshakes_keep_no_client_out(self):
         gateway = self.start()
         half = []
         for number in range(300):

@@ -86,7 +86,7 @@ class Keys(unittest.TestCase):
         self.assertIn(first, [key for key, _ in self.keys("rotate")])
         age(first, now - 10 * day)
         self.assertNotIn(first, [key for key, _ in self.keys("rotate")])
-        # Without a gateway nobody knows what time it is: nothing is left out, and at the limit that is said.
+        # Without a gateway the time is not known: nothing is left out, and at the limit that is said.
         second = self.keys()[-1][0]
         self.gateway.stop()
         age(second, now - 4_000 * day)

@@ -66,7 +66,7 @@ class LoadTool(unittest.TestCase):
 
     def test_exit_codes_and_sentences(self):
         self.gateway.stop()
-        self.assertIn("nobody listens", load("requests", *self.at("requests"), "--kind", "time", code=69))
+        self.assertIn("the connection was refused", load("requests", *self.at("requests"), "--kind", "time", code=69))
         self.assertIn("--broadcast", load("requests", *self.at("requests"), "--kind", "batch", code=64))
         self.assertIn("tcp://HOST:PORT", load("requests", "--requests", "here", "--kind", "time", code=64))
         self.assertIn("--broadcast", load("notices", *self.at("notices"), code=64))

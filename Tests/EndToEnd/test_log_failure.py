@@ -56,7 +56,7 @@ class LogFailure(unittest.TestCase):
         return gateway, trigger
 
     def end_by_failing_disk(self, gateway, broadcaster, trigger):
-        """The disk fails: whoever waits is answered, and the gateway ends with its own code. Returns what it said."""
+        """The disk fails: waiting requests are answered, and the gateway ends with its own code. Returns what it said."""
         open(trigger, "w").close()
         refused = broadcaster.publish("s2", "c", [ad("x")], start=NOW, duration_ms=60_000)
         self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
@@ -126,7 +126,7 @@ class LogFailure(unittest.TestCase):
         self.assertIsNone(gateway.process.poll())
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         resource.prlimit(gateway.process.pid, resource.RLIMIT_FSIZE, unlimited)
-        until("it is ready again although nobody asks", lambda: gateway.readiness() == (200, []))
+        until("it is ready again without a request", lambda: gateway.readiness() == (200, []))
         for number in range(confirmed, confirmed + 5):
             self.assertEqual(publish(number), status_pb2.STATUS_CODE_OK)
         gateway.file_bytes = None

@@ -162,7 +162,7 @@ class Output(unittest.TestCase):
             os.close(writing)
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
 
-    def test_a_player_ends_when_nobody_reads_what_it_says(self):
+    def test_a_player_ends_when_the_reader_of_its_output_does(self):
         reading, writing = os.pipe()
         os.close(reading)
         done = run("listen", "--stream", "output", "--json", environment=self.environment, stdout=writing)
@@ -181,7 +181,7 @@ class Addresses(unittest.TestCase):
     def test_a_gateway_that_is_typed_stands_above_the_environment(self):
         gateway = Gateway()
         self.addCleanup(gateway.close)
-        # The variables lead to a gateway that answers; what is typed leads elsewhere, where nobody is.
+        # The variables lead to a gateway that answers; what is typed leads elsewhere, to a closed port.
         done = run("breaks", "--gateway", "127.0.0.2", environment=gateway.environment)
         self.assertEqual(done.returncode, 69, done.stderr)
         done = run("breaks", "--gateway", "127.0.0.2", "--broadcast", gateway.addresses["broadcast"],

@@ -176,7 +176,7 @@ class PlayerLife(unittest.TestCase):
         self.publish("b", [tracked], start=broadcast_pb2.Start(in_ms=300), duration_ms=1_000_000)
         self.assertEqual(player.finish(), 0)
         self.assertEqual(sorted(server.paths), ["/complete?n=1", "/impression?n=1"])
-        # Now it is killed while the server is silent: nobody knows, and it is not called again.
+        # Now it is killed while the server is silent: the result is not known, and it is not called again.
         server.silent, server.paths = True, []
         player = self.play("--tracking")
         player.wait_for("joined")

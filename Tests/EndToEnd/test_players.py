@@ -18,7 +18,7 @@ KINDS = ("delivered", "played", "ignored", "failed", "unknown", "contradictions"
 
 
 def call(url):
-    """Calls a tracking URL until somebody takes it, as players that retry do."""
+    """Calls a tracking URL until it is accepted, as players that retry do."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -31,7 +31,7 @@ def call(url):
         except OSError:
             # The gateway is gone, or goes.
             pass
-        assert time.monotonic() < deadline, f"nobody takes {url}"
+        assert time.monotonic() < deadline, f"{url} is not accepted"
         time.sleep(0.02)
 
 
@@ -129,7 +129,7 @@ class FetchingPlayers(unittest.TestCase):
         self.play("first", [HLSPlayer(self.root, f"hls-{number}") for number in range(10)])
         self.play("second", [VASTPlayer(self.root, f"vast-{number}") for number in range(5)]
                   + [HLSPlayer(self.root, f"hls-{number}") for number in range(5)])
-        # Ended: there is nothing to play, for whoever comes now.
+        # Ended: there is nothing to play, for a player that comes now.
         self.assertEqual(HLSPlayer(self.root, "late").fetch(), [])
         self.assertEqual(VASTPlayer(self.root, "late").fetch(), [])
         self.assertEqual(self.gateway.stop(signal.SIGTERM), 0)

@@ -6,7 +6,7 @@ import os, shutil, socket, ssl, subprocess, tempfile, unittest
 from harness import PATIENCE, Broadcaster, HeldPort, LoggedGateway, ad, listener_pb2, status_pb2, until
 from test_tls import Certificate, joined, port
 
-#: Where HAProxy says that clients come from: a network of documentation (RFC 5737), which is nobody's own machine.
+#: Where HAProxy says that clients come from: a network of documentation (RFC 5737), which is no real machine.
 CLIENT = "192.0.2.7"
 #: Longer than any test: what takes longer hangs elsewhere first.
 TIMEOUTS = "timeout connect 1h\n timeout client 1h\n timeout server 1h\n timeout check 1h"
@@ -111,7 +111,7 @@ class Balanced(Proxies):
                 with open(each) as part:
                     file.write(part.read())
         gateway = self.start("listeners.proxyProtocol.trusted=127.0.0.0/8, ::1")
-        # Whoever comes in plain from elsewhere is refused, and told of with its own address.
+        # A plain connection from elsewhere is refused, and logged with its own address.
         self.assertEqual(self.connect(self.haproxy(gateway, "", "send-proxy-v2")).recv(100), b"")
         until("it is counted", lambda: self.headers(gateway, "unencrypted") >= 1)
         until("it is told of", lambda: CLIENT in gateway.messages())
@@ -157,7 +157,7 @@ class Balanced(Proxies):
         until("it is counted", lambda: self.headers(gateway, "no_signature") >= 1)
         until("it is told of", lambda: "does not begin with a PROXY header of version 2" in gateway.messages())
 
-    def test_nobody_gets_in_past_the_balancer(self):
+    def test_no_client_gets_in_past_the_balancer(self):
         gateway = self.start("listeners.proxyProtocol.trusted=192.0.2.0/24")
         self.assertEqual(self.connect(gateway.addresses["requests"]).recv(100), b"")
         until("it is counted", lambda: self.headers(gateway, "untrusted") == 1)

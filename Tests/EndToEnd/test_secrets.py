@@ -189,7 +189,7 @@ class Secrets(unittest.TestCase):
         self.publish("paid1", "b1")
         good = token_by(self.listener_key, self.claims())
         expired = token_by(self.listener_key, self.claims(exp=1))
-        other = token_by(self.listener_key, self.claims(aud="somebody"))
+        other = token_by(self.listener_key, self.claims(aud="another"))
         strange = token_by({"kid": "one", "k": part(os.urandom(32))}, self.claims())
         unnamed = token_by({**self.listener_key, "kid": "two"}, self.claims())
         for name, token in (("good", good), ("expired", expired), ("other", other), ("strange", strange), ("unnamed", unnamed)):

@@ -107,7 +107,7 @@ class ServiceManager(unittest.TestCase):
             self.addCleanup(port.close)
             data = tempfile.mkdtemp(prefix="cuecast-manager.")
             self.addCleanup(shutil.rmtree, data)
-            # Nobody reads the ready line here: READY=1 alone must do.
+            # The ready line is not read here: READY=1 alone must do.
             process = subprocess.Popen(
                 [BINARY, "serve", "--data-dir", data + "/data", "--http", port.address, "--notices", "tcp://127.0.0.1:*",
                  "--requests", "tcp://127.0.0.1:*", "--broadcast", "tcp://127.0.0.1:*"],

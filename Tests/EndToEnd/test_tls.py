@@ -10,7 +10,7 @@ import zmtp
 
 
 class Certificate:
-    """A certificate for 127.0.0.1 that nobody else signed, and its key, in files that a gateway is told of."""
+    """A self-signed certificate for 127.0.0.1, and its key, in files that a gateway is told of."""
 
     def __init__(self, folder):
         self.certificate, self.key = os.path.join(folder, "certificate.pem"), os.path.join(folder, "key.pem")
@@ -131,7 +131,7 @@ class EncryptedListeners(unittest.TestCase):
         until("both are counted", lambda: gateway.metric("cuecast_tls_connections") == 2)
         self.assertGreaterEqual(gateway.metric('cuecast_tls_handshakes_total{result="done"}'), 2)
 
-    def test_a_reload_cuts_nobody_off_and_one_that_fails_changes_nothing(self):
+    def test_a_reload_keeps_connections_and_one_that_fails_changes_nothing(self):
         gateway = self.start()
         old = joined(lambda: self.connect(gateway, self.first), "radio1")
         second = self.files.renew("second")

@@ -223,7 +223,7 @@ class Top(unittest.TestCase):
         until("the shell says its end", lambda: "ended 0" in screen.text())
         self.assertEqual(screen.end(), 0)
 
-    def test_where_nobody_would_let_it_go_on_it_does_not_stop(self):
+    def test_it_does_not_suspend_itself_without_a_shell(self):
         # Its session has no shell. (setpgid(2), orphaned process groups)
         screen = self.screen()
         screen.wait_for("0 listeners")
@@ -256,7 +256,7 @@ class Top(unittest.TestCase):
         screen.press("q")
         self.assertEqual(screen.end(), 0)
 
-    def test_colors_are_left_out_where_nobody_wants_them(self):
+    def test_colors_are_left_out_where_they_are_not_wanted(self):
         self.play("radio1")
         for environment, has_color in (({}, True), ({"NO_COLOR": "1"}, False)):
             with self.subTest(environment=environment):
@@ -268,7 +268,7 @@ class Top(unittest.TestCase):
                     self.assertTrue(select.select([looker], [], [], PATIENCE)[0])
                     said += os.read(looker, 65_536)
                 process.terminate()
-                # Somebody reads what it says last.
+                # Its last output is read.
                 threading.Thread(target=lambda: drain(looker), daemon=True).start()
                 self.assertEqual(process.wait(PATIENCE), 0)
                 os.close(program)
@@ -431,8 +431,8 @@ class EncryptedTop(unittest.TestCase):
         other = test_https.Authority(self.folder, "other")
         refused = self.gateway.metric('cuecast_http_authorizations_total{result="granted"}')
         for what, arguments, sentence, code in (
-                ("nobody is trusted", ("--http", address), "by nobody who is trusted", 69),
-                ("somebody else is", ("--http", address, "--ca-file", other.certificate), "by nobody who is trusted", 69),
+                ("no issuer is trusted", ("--http", address), "has no trusted issuer", 69),
+                ("another issuer is", ("--http", address, "--ca-file", other.certificate), "has no trusted issuer", 69),
                 ("in plain", ("--http", address.replace("https://", "http://")), "its address begins with https://", 69),
                 ("no certificates", ("--http", address, "--ca-file", token), "certificate", 65)):
             for command in self.EACH:
@@ -454,7 +454,7 @@ class EncryptedTop(unittest.TestCase):
     def test_on_a_terminal_a_refusal_is_a_sentence_and_the_screen_is_not_taken(self):
         for arguments, sentence, code in (
                 ((*self.trusting, "--token-file", self.token("publisher", "publish:*")), "The token does not grant read.", 77),
-                (("--http", self.gateway.addresses["http"], "--token-file", self.token("right", "read")), "by nobody who is trusted", 69)):
+                (("--http", self.gateway.addresses["http"], "--token-file", self.token("right", "read")), "has no trusted issuer", 69)):
             with self.subTest(sentence):
                 looker, program = pty.openpty()
                 before = termios.tcgetattr(program)
@@ -487,7 +487,7 @@ class EncryptedTop(unittest.TestCase):
 
 
 def read_all(descriptor):
-    """What is still to be read where nobody writes any more."""
+    """The rest of the output, after its writer has ended."""
     said = b""
     try:
         while part := os.read(descriptor, 65_536):
@@ -500,7 +500,7 @@ def read_all(descriptor):
 
 
 def drain(descriptor):
-    """Reads until nobody writes any more."""
+    """Reads until the writer has ended."""
     try:
         while os.read(descriptor, 65_536):
             pass

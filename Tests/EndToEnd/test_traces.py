@@ -131,7 +131,7 @@ class Traces(unittest.TestCase):
         self.assertLessEqual(int(decided["endTimeUnixNano"]), int(found["notice published"]["startTimeUnixNano"]))
         self.assertEqual(stat.S_IMODE(os.stat(self.file).st_mode), 0o600)
 
-        # The log has it: after a restart, whoever comes is told the same. Nobody keeps what the caller's services alone understand.
+        # The log has it: after a restart, a later listener is told the same. The `tracestate` is not kept.
         self.assertEqual(gateway.stop(), 0)
         gateway.start()
         later = self.listener(gateway)

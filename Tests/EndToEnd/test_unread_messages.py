@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""A gateway whose messages nobody reads: it serves and stops as any other."""
+"""A gateway whose messages are not read: it serves and stops as any other."""
 import fcntl, os, unittest
 
 from harness import Broadcaster, Gateway, Listener, ad, broadcast_pb2, listener_pb2, status_pb2, until
@@ -34,7 +34,7 @@ class UnreadGateway(Gateway):
 
 
 class UnreadMessages(unittest.TestCase):
-    def test_a_gateway_whose_messages_nobody_reads_serves_counts_what_it_left_out_and_stops(self):
+    def test_a_gateway_whose_messages_are_not_read_serves_counts_what_it_left_out_and_stops(self):
         gateway = UnreadGateway()
         self.addCleanup(gateway.close)
         broadcaster, listener = Broadcaster(gateway), Listener(gateway, "s")

@@ -70,7 +70,7 @@ class WebPlayer(PageTest):
         self.publish_and_punch(page, "b", [self.site.ad("first", 60.0)])
         page.until("it plays", "window.listener.current !== null && window.listener.media.currentTime > 0")
         self.gateway.stop(signal.SIGKILL)
-        # Nobody waits a minute.
+        # The test does not wait a minute.
         page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
         page.until("it has ended", "window.listener.current === null && window.listener.unacknowledged === 1")
         # The page is loaded anew: what was not acknowledged waits in its storage.
@@ -102,7 +102,7 @@ class WebPlayer(PageTest):
         page.let_go()
         page.until("it listens again", "window.listener.state === 'listening'")
 
-    def test_whoever_stops_hears_no_further_ad(self):
+    def test_a_player_that_stops_gets_no_further_ad(self):
         page = self.listening()
         self.write_down(page)
         self.publish_and_punch(page, "b", [self.site.ad(name, 60.0) for name in ("first", "second", "third")])

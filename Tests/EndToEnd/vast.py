@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Checks a VAST document that a gateway wrote, twice: by a table of what version 4.2 says, and by vastlint, which nobody of this project wrote.
+"""Checks a VAST document that a gateway wrote, twice: by a table of what version 4.2 says, and by vastlint, which is not of this project.
 
     .venv/bin/python Tests/EndToEnd/vast.py FILE
 

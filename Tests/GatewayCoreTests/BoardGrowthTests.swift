@@ -121,7 +121,7 @@ struct BoardGrowthTests {
         #expect(desk.ask(.cancel(Sample.key("b3")), at: now).refusal?.status == .breakTooOld)
         #expect(desk.ask(.cancel(Sample.key("other")), at: now).refusal?.status == .notFound)
         #expect(desk.board.streamCount == 0)
-        // Nobody is told that nothing was missed while something was.
+        // No answer says that nothing was missed while something was.
         func recovery(_ stream: StreamID, _ last: Position?) -> Recovery {
             desk.board.streamOrNew(stream)
                 .recovery(from: last, epoch: Sample.epoch, at: Sample.at(now), delayMax: .zero)

@@ -143,7 +143,7 @@ struct BoardLimitTests {
         #expect(desk.ask(.publish(other), at: now).refusal?.sentence.contains("advertisement ad2") == true)
     }
 
-    @Test func `a break is forgotten when nobody can acknowledge it, at the limit and past it, and its id stays`() {
+    @Test func `a break is forgotten when it cannot be acknowledged any more, and its id stays`() {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish()), at: 0)
         desk.tick(at: 12)

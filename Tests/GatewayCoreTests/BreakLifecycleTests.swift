@@ -259,7 +259,7 @@ struct BreakLifecycleTests {
             #expect(refusal.sentence.contains("b1"))
             #expect(refusal.sentence.hasSuffix("."))
         }
-        // Asked once more, nothing changes and nobody is told again.
+        // A repeated request changes nothing and has no notice.
         let again = desk.append([entry])[0]
         let twice = try #require(desk.board.stream(Sample.stream))
         #expect(twice.sequence == stream.sequence, "\(again)")

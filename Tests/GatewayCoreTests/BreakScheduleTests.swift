@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What time alone does to breaks, and which break somebody wants to see.
+/// The effect of time on breaks, and the choice of the break to show.
 @Suite(.suiteLimit)
 struct BreakScheduleTests {
     /// A desk with a schedule that follows it.
@@ -48,7 +48,7 @@ struct BreakScheduleTests {
         #expect(followed.turned(at: 1_000_000).isEmpty)
     }
 
-    @Test func `whoever looks late hears how it stands now`() {
+    @Test func `a late look sees the present state`() {
         var followed = Followed()
         followed.ask(.publish(Sample.publish(start: .after(.seconds(5)))), "b1", at: 0)
         #expect(followed.turned(at: 40) == ["b1 complete"])
@@ -116,7 +116,7 @@ struct BreakScheduleTests {
         #expect(followed.turned(at: 2_000) == ["b1 complete"])
     }
 
-    // MARK: What somebody wants to see
+    // MARK: The break to show
 
     @Test func `a stream shows what runs, else what is announced, else what was last, else what comes`() {
         var desk = Desk()
@@ -136,7 +136,7 @@ struct BreakScheduleTests {
         #expect(seen(at: 34.999_999) == "soon")
         #expect(seen(at: 35) == "soon" && present(at: 35) == [nil, "later"])
         _ = desk.ask(.publish(Sample.publish("cued", start: nil)), at: 40)
-        // What has a start comes before what has none, but nobody was told of it yet.
+        // A break with a start comes before one without, but it was not announced yet.
         #expect(seen(at: 40) == "soon" && present(at: 40) == [nil, "later"])
         _ = desk.ask(.cancel(Sample.key("later")), at: 50)
         #expect(seen(at: 50) == "cued" && present(at: 50) == [nil, "cued"])

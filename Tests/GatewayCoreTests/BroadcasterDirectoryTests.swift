@@ -41,7 +41,7 @@ struct BroadcasterDirectoryTests {
                 == .expired(name: "studio", notAfter: Sample.at(10))
         )
         #expect(directory.standing(of: "new", at: Sample.at(11)) == .known(principal))
-        #expect(directory.standing(of: "nobody's", at: Sample.at(0)) == .unknown)
+        #expect(directory.standing(of: "unknown", at: Sample.at(0)) == .unknown)
     }
 
     @Test func `who asks is told in one sentence why it may not`() throws {
@@ -58,7 +58,7 @@ struct BroadcasterDirectoryTests {
         }
     }
 
-    @Test func `nothing is said twice, and nobody is without a key or a stream`() {
+    @Test func `there are no repeats, and no broadcaster without a key or a stream`() {
         #expect(self.faults([self.broadcaster("a"), self.broadcaster("b")]) == [])
         #expect(
             self.faults([self.broadcaster("a"), self.broadcaster("a", keys: ["2"])])

@@ -72,7 +72,7 @@ struct BroadcasterRightsTests {
         }
     }
 
-    /// A board on which somebody else has published on both streams.
+    /// A board on which another broadcaster has published on both streams.
     private func desk() -> Desk {
         var desk = Desk()
         for stream in [Self.own, Self.other] {
@@ -106,7 +106,7 @@ struct BroadcasterRightsTests {
         }
     }
 
-    /// What the same request comes to where nobody asks whose it is.
+    /// The result of the same request without a check of rights.
     private func wordWithoutRights(_ request: Request) -> String {
         switch request {
         case .publish, .repeatOwn: "silently"
@@ -165,7 +165,7 @@ struct BroadcasterRightsTests {
                     }
                     let word = request == .repeatOwn ? "unchanged" : self.wordWithoutRights(request)
                     #expect(word.split(separator: " ").contains(Substring(reply.word)), "\(cell): \(reply)")
-                    // Whoever changed something stands in the record.
+                    // The record names the broadcaster of the change.
                     if desk.log.count > records {
                         #expect(desk.log.last?.entries.map(\.broadcaster) == [principal.name], cell)
                     }
@@ -216,7 +216,7 @@ struct BroadcasterRightsTests {
         #expect(desk["b1"]?.record.broadcaster == "first")
     }
 
-    @Test func `a record without a name is nobody's, and is read as before`() throws {
+    @Test func `a record without a name has no owner, and is read as before`() throws {
         let entry = BreakEntry(at: Self.now, kind: .cancel(Sample.key()))
         let read = try BreakGroup(decoding: BreakGroup(entries: [entry]).encoded())
         #expect(read.entries == [entry] && read.entries[0].broadcaster == "")

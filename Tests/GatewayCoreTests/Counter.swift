@@ -33,7 +33,7 @@ struct Counter {
     /// Takes what the last request changed about pushing on its connection.
     mutating func takePushChange() -> PushChange? { self.pushChange.take() }
 
-    /// What has gathered for the next record, as whoever reads that record sees it.
+    /// The gathered content of the next record, as a reader of that record sees it.
     var gathered: AcknowledgementGroup {
         get throws { try AcknowledgementGroup(decoding: self.handler.group.encoded()) }
     }

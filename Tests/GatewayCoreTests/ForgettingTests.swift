@@ -237,7 +237,7 @@ struct ForgettingTests {
         #expect(counter.handler.hasAnswered(through: counter.handler.newestGroup))
     }
 
-    @Test func `a stream that asks for a token from now on serves nobody who showed none`() throws {
+    @Test func `a stream that requires a token from now on serves no session without one`() throws {
         var counter = self.counter()
         #expect(try counter.batch(at: 13).batch != nil)
         counter.handler.take(ListenerRules(protectedStreams: [.every]))

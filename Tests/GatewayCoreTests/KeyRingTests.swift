@@ -112,7 +112,7 @@ struct KeyRingTests {
 
     @Test func `a clock that is years back does not make a key look unused`() throws {
         let first = KeyRing.make(at: Sample.at(Self.day))
-        // It signed until now, and the books say when that is; or nobody does, and the keys themselves tell something.
+        // It signed until now, and the books say when that is; or only the keys themselves tell something.
         for retention in [Sample.at(20 * Self.day), nil] {
             let back = try first.rotated(at: Sample.at(-1_000 * Self.day), retentionTime: retention)
             #expect(back.keys[1].since == retention ?? first.signing.since)

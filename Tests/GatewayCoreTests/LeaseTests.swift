@@ -39,7 +39,7 @@ struct LeaseTests {
         return try #require(LeaseOwner(ticket))
     }
 
-    @Test func `a session that was nobody's counts for a subject from its token on, and then for the next`() throws {
+    @Test func `a session without a subject counts for one from its token on, and then for the next`() throws {
         var leases = self.leases()
         let (one, two) = (try self.owner("one"), try self.owner("two"))
         func renew(_ number: UInt64, _ owner: LeaseOwner?, at second: Double = 0) -> LeaseRenewal {
@@ -58,7 +58,7 @@ struct LeaseTests {
         #expect(renew(2, one) == .renewed)
         #expect(renew(3, two) == .begun, "the other one's place is free")
         #expect(renew(4, one, at: 299) == .ownerFull)
-        #expect(renew(4, one, at: 300) == .begun, "those that nobody renewed are over")
+        #expect(renew(4, one, at: 300) == .begun, "those without renewal are over")
     }
 
     @Test func `the room of many sessions is given back when few are left, and those go on`() {
@@ -90,7 +90,7 @@ struct LeaseTests {
         #expect(leases.count == 0)
     }
 
-    @Test func `a lease ends in time, whoever renewed when`() {
+    @Test func `a lease ends in time, whenever others were renewed`() {
         var generator = SeededGenerator(for: #function)
         var leases = self.leases(1_000)
         var expected: [SessionID: Timestamp] = [:]

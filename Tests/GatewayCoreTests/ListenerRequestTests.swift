@@ -70,7 +70,7 @@ struct ListenerRequestTests {
         #expect(counter.metrics.value(.joins, .snapshot) == 1)
     }
 
-    @Test func `a stream that nobody published for can be joined`() throws {
+    @Test func `a stream without a break can be joined`() throws {
         var counter = Counter()
         let joined = try #require(try counter.ask(self.join(stream: Sample.stream("quiet")), at: 0).joined)
         #expect(joined.kind == .snapshot)
@@ -134,7 +134,7 @@ struct ListenerRequestTests {
             at: Sample.at(13)
         )
         #expect(counter.handler.group.deliveries == [delivery])
-        #expect(counter.handler.leases.count == 1, "whoever asks for a batch listens")
+        #expect(counter.handler.leases.count == 1, "a session that asks for a batch listens")
         #expect(counter.metrics.value(.batches) == 1)
 
         let (groupNumber, group) = counter.handler.takeGroup()
@@ -200,7 +200,7 @@ struct ListenerRequestTests {
         let hidden = try counter.batch("hidden", at: 2).refusal
         #expect(
             hidden == Refusal(.notFound, "There is no break hidden of the stream radio1."),
-            "nobody knows of it yet"
+            "it was not announced yet"
         )
         #expect(try counter.batch("none", at: 2).refusal?.status == .notFound)
         #expect(try counter.batch("cancelled", at: 2).refusal == Refusal(.tooLate, "The break cancelled is cancelled."))
@@ -209,7 +209,7 @@ struct ListenerRequestTests {
         #expect(counter.handler.leases.count == 0)
     }
 
-    @Test func `a batch of a break that nobody can ask for any more is too late, then too old`() throws {
+    @Test func `a batch after its request window is too late, then too old`() throws {
         var counter = self.announced()
         let condensed = 51 + BoardLimits.batchesWithin.inSeconds
         counter.desk.runHousekeeping(at: condensed)
@@ -251,7 +251,7 @@ struct ListenerRequestTests {
         #expect(counter.metrics.value(.listenerRequests, .time) == 1)
     }
 
-    @Test func `whoever leaves is not counted any more`() throws {
+    @Test func `a session that leaves is not counted any more`() throws {
         var counter = Counter()
         _ = try counter.ask(self.join(), at: 0)
         #expect(try counter.ask(.leave(Sample.stream), at: 1).body == .done)

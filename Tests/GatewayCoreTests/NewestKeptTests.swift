@@ -14,7 +14,7 @@ struct NewestKeptTests {
         return kept
     }
 
-    @Test func `whoever knows the last that is gone misses nothing, and one more is a gap`() {
+    @Test func `a reader of the last removed one misses nothing, and one more is a gap`() {
         let kept = self.kept(10, of: 4)
         let whole = kept.portion(after: 6, most: 100)
         #expect(whole.elements == [7, 8, 9, 10])

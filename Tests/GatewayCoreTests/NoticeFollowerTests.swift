@@ -17,7 +17,7 @@ struct NoticeFollowerTests {
         var heard: [UInt64] = []
     }
 
-    @Test func `whoever registers before it joins hears each notice above the head of its answer once, in order`() {
+    @Test func `a reader that registers before its join gets each notice above its head once, in order`() {
         var generator = SeededGenerator(for: "notice followers")
         var (early, late, repeats) = (0, 0, 0)
         for _ in 0..<2_000 {

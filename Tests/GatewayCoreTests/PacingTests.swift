@@ -105,7 +105,7 @@ struct HeadScheduleTests {
         #expect(schedule.due(at: Sample.at(1_005)).map(\.stream) == [Sample.stream])
     }
 
-    @Test func `a stream that nobody subscribes to is not repeated`() {
+    @Test func `a stream without subscribers is not repeated`() {
         var schedule = HeadSchedule(interval: .seconds(5))
         schedule.noticed(Sample.stream, at: Sample.at(0))
         #expect(schedule.due(at: Sample.at(100)) == [])
@@ -115,7 +115,7 @@ struct HeadScheduleTests {
         schedule.noticed(Sample.stream, at: Sample.at(101))
         #expect(schedule.count == 0)
         #expect(schedule.due(at: Sample.at(200)) == [])
-        // Whoever comes back starts anew, and what was planned before is void.
+        // A stream with a new subscriber starts anew, and what was planned before is void.
         schedule.subscribed(Sample.stream, at: Sample.at(200))
         schedule.unsubscribed(Sample.stream)
         schedule.subscribed(Sample.stream, at: Sample.at(203))

@@ -93,7 +93,7 @@ struct PlannerTests {
         #expect(Desk().planner.policy == BreakPolicy())
     }
 
-    /// A configuration that nobody should write.
+    /// A configuration that makes no sense.
     private static var extreme: BreakPolicy {
         var policy = BreakPolicy()
         policy.announceAhead = .seconds(Int64.max)
@@ -150,7 +150,7 @@ struct PlannerTests {
         #expect(desk["b2"]?.state(at: Sample.at(101)) == .live)
     }
 
-    @Test func `a repeated update with an absolute start tells nobody again`() {
+    @Test func `a repeated update with an absolute start has no second notice`() {
         var desk = Desk()
         desk.listeners = 100
         _ = desk.ask(self.publish(.after(.seconds(5))), at: 0)

@@ -141,7 +141,7 @@ struct PushTests {
     @Test func `other requests change nothing, and none reports what an earlier one changed`() throws {
         var counter = self.taken()
         _ = try counter.ask(self.join(), at: 13)
-        // Nobody took it: it is of the join, not of what follows.
+        // It was not taken: it belongs to the join, not to later requests.
         _ = try counter.ask(.getTime, at: 13)
         #expect(counter.takePushChange() == nil)
         let batch = try #require(try counter.batch(at: 13).batch)

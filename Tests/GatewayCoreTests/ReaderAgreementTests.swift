@@ -60,7 +60,7 @@ struct ReaderAgreementTests {
 
         mutating func ask(_ frame: [UInt8], mayBegin: Bool = true, at now: Timestamp) -> (Result, Result) {
             let peer = PeerFacts(transport: "test", mayBeginSession: mayBegin)
-            // A break that nobody has asked for since the rules changed is not found in place.
+            // A break without a request since the rules changed is not found in place.
             self.inFull.handler.take(self.rules)
             return (
                 Result(self.inPlace.handler.handle(frame, from: peer, at: now)),
@@ -74,7 +74,7 @@ struct ReaderAgreementTests {
         }
     }
 
-    /// A break of each stream: one is on, one was withdrawn, nobody was told of one, and one asks for a token.
+    /// A break of each stream: one is on, one was withdrawn, one was not announced, and one asks for a token.
     private static func counter() -> Counter {
         var counter = Counter {
             $0.tickets = TicketRule(protectedStreams: Self.rules.protectedStreams)
@@ -203,7 +203,7 @@ struct ReaderAgreementTests {
 
     // MARK: - Agreement
 
-    /// What has gathered, as whoever reads the record sees it.
+    /// The gathered content, as a reader of the record sees it.
     private func gathered(_ counter: Counter) throws -> [String] {
         let group = try counter.gathered
         return try group.requests.map {

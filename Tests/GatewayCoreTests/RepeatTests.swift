@@ -132,7 +132,7 @@ struct RepeatTests {
         #expect(counter.metrics.value(.limitsHit, .limit(.recordBytesMax)) == 1)
     }
 
-    @Test func `whoever waits is answered with the group, wherever that is`() throws {
+    @Test func `waiting requests are answered with the group, wherever that is`() throws {
         var counter = self.counter { $0.recordBytesMax = 1 }
         func ask(_ peer: UInt64, _ ad: String) throws {
             counter.handler.wait(
@@ -162,7 +162,7 @@ struct RepeatTests {
         // One delivery fits into a record, and no acknowledgement fits with it.
         var counter = self.counter { $0.recordBytesMax = GatheredGroup.deliveryBytesMax }
         #expect(try counter.batch(at: 9).batch != nil)
-        #expect(counter.handler.refuseGathered() == [], "nobody waits")
+        #expect(counter.handler.refuseGathered() == [], "no request waits")
         #expect(counter.handler.group.deliveries.count == 1)
         for (peer, ad) in ["ad0", "ad1"].enumerated() {
             let deferred = try #require(try counter.acknowledge([Counter.played(ad, at: 10)], at: 10).deferred)
@@ -373,7 +373,7 @@ struct RepeatTests {
 
     // MARK: - Outcomes of what can have happened
 
-    @Test func `a break that nobody was told of has no outcomes`() throws {
+    @Test func `a break that was not announced has no outcomes`() throws {
         var counter = Counter()
         _ = counter.desk.ask(.publish(Sample.publish(start: .after(.seconds(60)))), at: 0)
         let scheduled = try counter.acknowledge([Counter.played(at: 1)], at: 1).refusal

@@ -72,7 +72,7 @@ struct RequestWindowTests {
         #expect(self.length(few) == .seconds(1))
     }
 
-    @Test func `a break is asked for within its hold, whoever sets it`() {
+    @Test func `a request window ends within the hold, given or default`() {
         var desk = Desk()
         desk.listeners = 10_000_000
         let publish = Sample.publish(start: nil, hold: .seconds(10))

@@ -138,7 +138,7 @@ struct RevisionTests {
         #expect(desk.ask(update, expecting: 2, at: 2).word == "START_IN_PAST")
         #expect(desk.ask(.end(.init(key: self.key)), expecting: 1, at: 2).word == "REVISION_CONFLICT")
         #expect(desk.ask(.end(.init(key: self.key)), expecting: 2, at: 2).word == "WRONG_STATE")
-        // Nobody learns a revision of a stream that is not theirs.
+        // A broadcaster does not learn a revision of another's stream.
         let other = BroadcastPrincipal(name: "other", streams: [])
         #expect(desk.ask(update, expecting: 1, at: Sample.at(2), by: other).word == "NOT_ALLOWED")
     }
@@ -158,7 +158,7 @@ struct RevisionTests {
         #expect(desk.board.trial(of: entry(6)).word == "silently")
         #expect(desk.append([entry(5), entry(6)]).map(\.word) == ["silently", "REVISION_CONFLICT"])
         #expect(desk["b1"]?.record.duration == .seconds(5))
-        // The log holds both, and whoever reads it comes to the same.
+        // The log holds both, and each reader comes to the same.
         var read = Board(epoch: Sample.epoch)
         for group in desk.log {
             _ = read.apply(try BreakGroup(decoding: group.encoded()), offset: read.offset + 1)
@@ -236,7 +236,7 @@ struct PostponeTests {
             #expect(desk["b1"]?.record.start == start + .seconds(5))
             for later in [2.0, 19] { #expect(desk.ask(request, expecting: expecting, at: later).word == "unchanged") }
             #expect(desk["b1"]?.record.start == start + .seconds(5))
-            // The log has it exactly, so that whoever reads it comes to the same.
+            // The log has it exactly, so that each reader comes to the same.
             var read = Board(epoch: Sample.epoch)
             for group in desk.log { _ = read.apply(group, offset: read.offset + 1) }
             #expect(read == desk.board)
@@ -296,7 +296,7 @@ struct PostponeTests {
     @Test func `one that never was announced can be saved while nothing of it was heard`() {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish()), at: 0)
-        // The timer is late: the start is over, and nobody knows of the break.
+        // The timer is late: the start is over, and the break was not announced.
         #expect(desk.ask(self.postpone(1, from: 20), at: 40).word == "START_IN_PAST")
         #expect(desk.ask(self.postpone(100, from: 20), at: 40).word == "silently")
         #expect(desk["b1"]?.record.start == Sample.at(120))

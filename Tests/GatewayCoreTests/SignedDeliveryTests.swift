@@ -26,7 +26,7 @@ struct SignedDeliveryTests {
 
     /// What an acknowledgement with this delivery gets, both ways that requests are read: in place, and decoded in full.
     private func refusal(_ delivery: [UInt8], _ counter: Counter, _ advertisement: String = "ad0") throws -> Refusal? {
-        // A break that nobody has asked for since the board changed is decoded in full.
+        // A break without a request since the board changed is decoded in full.
         var decoded = counter
         let slow = try decoded.acknowledge([Counter.played(advertisement, at: 25)], delivery: delivery, at: 31)
         var inPlace = counter

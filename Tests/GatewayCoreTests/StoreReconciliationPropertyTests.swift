@@ -187,7 +187,7 @@ struct StoreReconciliationPropertyTests {
                 self.restart(&world, before, &random)
             default: self.restart(&world, before, &random)
             }
-            // Records went and nobody can know: log and ledger are both older, and fit. Whatever has counted those records
+            // Records were lost without a trace: log and ledger are both older, and fit. Whatever has counted those records
             // would meet others under their numbers.
             if world.epochsBegun == before.epochsBegun,
                 !Set(before.log.records).isSubset(of: world.log.records)

@@ -44,7 +44,7 @@ struct TicketTests {
 
     /// Who asks: what its ticket is.
     private enum Caller: String, CaseIterable {
-        case nobody, open, holder, other, stolen, expired, overdue, rotated, revoked, foreign, forged
+        case absent, open, holder, other, stolen, expired, overdue, rotated, revoked, foreign, forged
 
         /// The ticket that it sends with requests about a stream.
         func ticket(_ stream: StreamID) throws -> [UInt8] {
@@ -56,7 +56,7 @@ struct TicketTests {
             )
             var keys = try TicketTests.ring()
             switch self {
-            case .nobody: return []
+            case .absent: return []
             case .open: ticket = SessionTicket(session: Sample.session(), stream: stream)
             case .holder, .forged: break
             case .other: ticket.stream = TicketTests.other
@@ -78,7 +78,7 @@ struct TicketTests {
     ///
     /// O: an open stream, P: a protected one.
     private static let table = """
-                 nobody  open    holder  other   stolen  expired overdue rotated revoked foreign forged
+                 absent  open    holder  other   stolen  expired overdue rotated revoked foreign forged
         join   O ok      ok      ok      ok      ok      ok      ok      ok      ok      ok      ok
         join   P need    need    ok      else    else    over    over    ok      gone    unknown forged
         token  O ok      ok      ok      ok      ok      ok      ok      ok      ok      ok      ok
@@ -311,7 +311,7 @@ struct TicketTests {
         #expect(!proof.holds(try Self.keys(Self.key(2, .signing)), at: Sample.at(0)))
     }
 
-    @Test func `a protected stream cannot be joined where nobody checks tokens`() throws {
+    @Test func `a protected stream cannot be joined without a check of tokens`() throws {
         var counter = try self.counter(checksTokens: false)
         let join = ListenerRequest.Kind.join(.init(stream: Self.protected, instance: 0, token: "x", push: true))
         #expect(

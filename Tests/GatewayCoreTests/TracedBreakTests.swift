@@ -45,7 +45,7 @@ struct TracedBreakTests {
         #expect(desk.notices.last?.notice.trace == self.first)
     }
 
-    @Test func `whoever comes later is told the trace too`() throws {
+    @Test func `a later listener is told the trace too`() throws {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish(start: .now)), at: 0, trace: self.first)
         let stream = try #require(desk.board.stream(Sample.stream))

@@ -134,7 +134,7 @@ struct TrackingTokenTests {
         func ids(_ at: Double, _ most: Int = 3) -> [String] {
             desk.board.stream(Sample.stream)?.playable(after: Sample.at(at), most: most).map(\.key.id.description) ?? []
         }
-        #expect(ids(95).isEmpty, "nobody was told of any with a start")
+        #expect(ids(95).isEmpty, "none with a start was announced")
         for time in [95.0, 145, 195] { _ = desk.tick(at: time) }
         #expect(ids(95) == ["runs", "next", "late"])
         #expect(ids(95, 2) == ["runs", "next"])

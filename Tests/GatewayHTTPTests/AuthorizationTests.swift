@@ -52,7 +52,7 @@ struct AuthorizationTests {
 
     private func callers() async throws -> [Caller] {
         var callers = [
-            Caller("nobody", nil, refusal: .noToken),
+            Caller("no token", nil, refusal: .noToken),
             Caller("an empty header", "", refusal: .noToken),
             Caller("another scheme", "Basic c3R1ZGlvOmhpZGRlbg==", refusal: .noToken),
             Caller("the scheme alone", "Bearer", refusal: .noToken),
@@ -94,8 +94,8 @@ struct AuthorizationTests {
                     refusal: .token(.wrongAudience)
                 ),
                 Caller(
-                    "\(name), of somebody else",
-                    try await bearer(try TokenWorkshop.claims(scope: all, issuer: "somebody")),
+                    "\(name), of another issuer",
+                    try await bearer(try TokenWorkshop.claims(scope: all, issuer: "another")),
                     refusal: .token(.wrongIssuer)
                 ),
             ]
@@ -120,7 +120,7 @@ struct AuthorizationTests {
         return callers
     }
 
-    @Test func `every right is given to those whose token grants it, and to nobody else`() async throws {
+    @Test func `each right is given to callers whose token grants it, and to no others`() async throws {
         let access = try await self.workshop.access(.health)
         let wanted: [TokenScope] = [
             .read, .admin, .publish(try StreamID("radio1")), .publish(try StreamID("radio2")),

@@ -70,11 +70,11 @@ struct BreakOperationsTests {
     private static let body =
         #"{"in":"10s","ads":[{"id":"a","duration":"30s","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
 
-    /// RFC 9112 section 7.1: whoever asks so does not keep to HTTP, and trying again does not help.
+    /// RFC 9112 section 7.1: such a request violates HTTP, and a retry does not help.
     @Test(arguments: ["zz\r\n", "ffffffffffffffffff\r\n", "5\r\nab"])
     func `a body that cannot be read is the asker's fault`(body: String) async throws {
         let headers = try await self.headers().map { "\($0.key): \($0.value)\r\n" }.joined()
-        try await self.parts(.refused(Refusal(.invalid, "Nobody asks this.")))
+        try await self.parts(.refused(Refusal(.invalid, "This is not asked.")))
             .serve { peer in
                 let connection = try peer.connect()
                 try connection.send(

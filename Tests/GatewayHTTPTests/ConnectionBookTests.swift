@@ -23,7 +23,7 @@ struct ConnectionBookTests {
 
     private let book = Shelf()
 
-    @Test func `at the limit nobody goes, one past it who has been idle longest`() {
+    @Test func `at the limit none is closed, one past it the longest idle one`() {
         for id in 1...3 { #expect(self.book.opened(id) == []) }
         self.book.began(1)
         #expect(self.book.answering(1, bytes: 10) == [])
@@ -33,7 +33,7 @@ struct ConnectionBookTests {
         #expect(self.book.count == 3)
     }
 
-    @Test func `where nobody is idle, who has not read for longest goes`() {
+    @Test func `without idle ones, the one that has not read for longest is closed`() {
         for id in 1...3 {
             #expect(self.book.opened(id) == [])
             self.book.began(id)
@@ -81,7 +81,7 @@ struct ConnectionBookTests {
 
     /// Random lives of connections against what must hold after each step.
     @Test(arguments: 0..<50)
-    func `whatever happens, the bounds hold and nobody goes whose answer is being made`(seed: Int) {
+    func `whatever happens, the bounds hold and no connection is closed while its answer is made`(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var book = ConnectionBook<Int>(connectionsMax: 8, answerBytesMax: 500)
         var working: [Int: Int] = [:]  // open connections: bytes of their answers, or -1 while idle, 0 while it is made

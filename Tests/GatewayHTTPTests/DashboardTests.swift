@@ -42,7 +42,7 @@ struct DashboardTests {
     }
 
     @Test(arguments: ["/", "/dashboard/dashboard.js"])
-    func `nothing from elsewhere gets into the page, and nobody else shows it`(_ path: String) async throws {
+    func `nothing from elsewhere gets into the page, and no other page embeds it`(_ path: String) async throws {
         try await Parts()
             .serve { peer in
                 let answer = try await peer.get(path)

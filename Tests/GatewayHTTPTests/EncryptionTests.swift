@@ -94,7 +94,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test func `whoever asks for another handshake is closed`() async throws {
+    @Test func `a client that renegotiates is closed`() async throws {
         try await self.parts.serve { [self] peer in
             let connection = HTTPConnection(through: try TLSTunnel(connectedTo: peer.address, ["-tls1_2"]))
             try await until("the handshakes are counted") { self.handshakes(.done) == 1 }
@@ -105,7 +105,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test func `whoever asks in plain is told to ask by https`() async throws {
+    @Test func `a plain request is told to use https`() async throws {
         try await self.parts.serve { [self] peer in
             let answer = try await peer.get("/healthz", headers: ["Authorization": "Bearer secret"])
             #expect(answer.status == 400)
@@ -222,7 +222,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test func `bytes that somebody changed end their connection only`() async throws {
+    @Test func `changed bytes end their connection only`() async throws {
         var random = SeededGenerator(for: #function)
         var inputs: [[UInt8]] = []
         for number in 0..<50 {
@@ -241,7 +241,7 @@ struct EncryptionTests {
 
     // MARK: - Another certificate
 
-    @Test func `a new certificate is for those who come after it, and nobody is cut off`() async throws {
+    @Test func `a new certificate is for later connections, and none is cut off`() async throws {
         let other = try TestCertificate("other", days: 9)
         let holder = try #require(self.parts.identity)
         let metrics = self.parts.metrics

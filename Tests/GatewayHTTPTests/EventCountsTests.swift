@@ -58,7 +58,7 @@ struct EventCountsTests {
             #expect(counts.encodedCount == 2)
 
             try await Self.join(running, "radio1", listeners: 1)
-            // Whoever was told is told again when it is due.
+            // A reader gets the counts again when they are due.
             #expect(await counts.refresh(isDue: false) == false)
             #expect(await counts.refresh(isDue: true))
             #expect(counts.encodedCount == 3)
@@ -67,7 +67,7 @@ struct EventCountsTests {
             #expect(try other.take(counts) == changed)
             #expect(try one.take(counts).isEmpty)
 
-            // Whoever comes later has what holds now, at once, and nothing is made for it.
+            // A later reader gets the present counts at once, without new work.
             let late = Reading(counts.enter(try ["radio1", "radio2"].map { try StreamID($0) }))
             #expect(try late.take(counts).map(\.listeners) == [1, 0])
             #expect(await counts.refresh(isDue: false) == false)
@@ -75,7 +75,7 @@ struct EventCountsTests {
         }
     }
 
-    @Test func `a stream that nobody watches any more is forgotten, and counted anew for whoever comes back`()
+    @Test func `a stream without readers is forgotten, and counted anew for the next one`()
         async throws
     {
         try await self.run { running, counts, _ in
@@ -117,7 +117,7 @@ struct EventCountsTests {
             }
             books.set(running.board, streams, sessions: 1)
             let reading = Reading(counts.enter(streams))
-            // Nobody is told of a break whose books could have been read and were not.
+            // A break whose books were not read, though they could be, is not sent.
             for told in [2, 2, 1] {
                 #expect(await counts.refresh(isDue: false))
                 let documents = try reading.take(counts)

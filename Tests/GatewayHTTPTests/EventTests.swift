@@ -21,7 +21,7 @@ struct EventTests {
         _ body: @escaping @Sendable (RunningGateway, HTTPPeer) async throws -> Void
     ) async throws {
         var parts = Parts()
-        // As often as it may be, so that nobody waits for a second.
+        // As often as possible, so that no test waits for a second.
         parts.configuration.eventInterval = .milliseconds(1)
         parts.configuration.eventPeriod = .milliseconds(1)
         parts.access = access.map { HTTPAccessHolder($0) }
@@ -175,7 +175,7 @@ struct EventTests {
         }
     }
 
-    @Test func `whoever comes, or comes back, is told the counts of now before how the gateway is`() async throws {
+    @Test func `a new or returning reader gets the present counts before the gateway's state`() async throws {
         try await self.run { running, peer in
             let first = try EventConnection(peer, "/v1/events?streams=radio1")
             let second = try EventConnection(peer, "/v1/events?streams=radio1")
@@ -200,7 +200,7 @@ struct EventTests {
         }
     }
 
-    @Test func `whoever names streams hears of their breaks only`() async throws {
+    @Test func `a reader that names streams gets only their breaks`() async throws {
         try await self.run { running, peer in
             let events = try EventConnection(peer, "/v1/events?streams=radio2")
             _ = try await events.next("gateway")
@@ -217,7 +217,7 @@ struct EventTests {
 
     // MARK: Coming back
 
-    @Test func `whoever comes back hears what it missed, in order, and nothing twice`() async throws {
+    @Test func `a returning reader gets the missed events in order, and none twice`() async throws {
         try await self.run { running, peer in
             let broadcaster = try await running.broadcaster()
             let first = try EventConnection(peer, "/v1/events")
@@ -243,7 +243,7 @@ struct EventTests {
                 }
                 #expect(heard == expected)
             }
-            // Whoever has nothing hears nothing of before.
+            // A reader without a position gets no earlier events.
             let fresh = try EventConnection(peer, "/v1/events")
             _ = try await fresh.next("gateway")
             try await broadcaster.publish("b6", start: nil)

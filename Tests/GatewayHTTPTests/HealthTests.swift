@@ -141,7 +141,7 @@ struct HealthTests {
                 var bytes: [UInt8] = []
                 repeat {
                     bytes = try await peer.exchange(HTTPPeer.request("/v1/reports"))
-                } while bytes.isEmpty && !barrier.hasSeenSomebody
+                } while bytes.isEmpty && !barrier.hasSeenCaller
                 return bytes
             }()
             await barrier.arrival()
@@ -153,7 +153,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `reports wait for their turn, one more is turned away, and health waits for nobody`() async throws {
+    @Test func `reports wait for their turn, one more is turned away, and health does not wait`() async throws {
         let barrier = Barrier()
         var parts = Parts()
         parts.books.beforeReport = { await barrier.pass() }

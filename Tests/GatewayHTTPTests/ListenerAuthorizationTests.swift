@@ -19,7 +19,7 @@ struct ListenerAuthorizationTests {
     /// What a gateway finds in what a caller shows.
     private enum Shown {
         case nothing
-        /// A token with a fault that it was made with; nobody looks at its streams.
+        /// A token with a fault that it was made with; its streams are not checked.
         case faulty(TokenRefusal)
         case streams([StreamPattern])
     }
@@ -118,7 +118,7 @@ struct ListenerAuthorizationTests {
             return "Bearer " + (try await workshop.token(claims))
         }
         return [
-            Caller(name: "nobody", authorization: nil, shown: .nothing),
+            Caller(name: "no token", authorization: nil, shown: .nothing),
             Caller(name: "another scheme", authorization: "Basic c3R1ZGlvOmhpZGRlbg==", shown: .nothing),
             Caller(
                 name: "a broadcaster's token",
@@ -396,7 +396,7 @@ struct ListenerAuthorizationTests {
         }
     }
 
-    @Test func `a tracking URL is the right to say what it says, whoever calls it and whatever becomes of tokens`()
+    @Test func `a tracking URL grants its own outcome to each caller, whatever happens to tokens`()
         async throws
     {
         try await self.run { running, peer, workshop, checks in

@@ -165,7 +165,7 @@ struct ListenerRoutesTests {
         }
     }
 
-    @Test func `whoever comes back with the last position is told what it missed`() async throws {
+    @Test func `a listener that returns with its last position gets the missed notices`() async throws {
         try await self.run { running, peer in
             let broadcaster = try await running.broadcaster()
             try await broadcaster.publish("b1", start: nil)

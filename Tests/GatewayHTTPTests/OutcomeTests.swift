@@ -287,7 +287,7 @@ struct OutcomeTests {
         var parts = Parts()
         parts.log = log
         try await parts.serve { peer in
-            // Of another gateway, or of nobody.
+            // Of another gateway, or of none.
             let answer = try await peer.get("/v1/outcomes?from=6")
             #expect(answer.status == 410)
             #expect(try answer.decoded(as: ProblemDocument.self).goOnFrom == "5")
@@ -351,7 +351,7 @@ struct OutcomeTests {
         }
     }
 
-    /// So many rows are far more than what waits on the way: a reader that stops holds nobody up but itself, and a second one is
+    /// So many rows are far more than what waits on the way: a reader that stops delays only itself, and a second one is
     /// refused where there is room for one.
     @Test func `how many read at a time is bounded`() async throws {
         let log = InMemoryEventLog()

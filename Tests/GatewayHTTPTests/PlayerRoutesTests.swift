@@ -576,7 +576,7 @@ struct PlayerRoutesTests {
                 try await refused(path.replacing("breaks/b/", with: other), .otherBreak)
             }
             try await refused(path.replacing("radio1", with: "radio2"), .otherBreak)
-            // An ordinal that the break does not have, signed: nobody gets one, and it is refused all the same.
+            // An ordinal that the break does not have, signed: no player gets one, and it is still refused.
             let token = try #require(TrackingToken(bytes: bytes))
             let beyond = try #require(MessageKeys.fixed.tracking(.complete, ordinal: 2, of: token.delivery))
             try await refused(before + Base64URL.encode(beyond.bytes), .malformed)

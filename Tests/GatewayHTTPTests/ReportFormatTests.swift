@@ -238,8 +238,8 @@ struct ReportFormatTests {
                 #expect(parts.map(\.total.played) == [2, 0, 2] && parts.map(\.total.failed) == [0, 1, 0])
                 #expect(parts.map(\.total.delivered) == [8, 6, 6] && parts.map(\.total.unknown) == [6, 5, 4])
                 #expect(parts.allSatisfy { $0.balanced && $0.lanes == whole.lanes })
-                let nobody = try await report("?variant=3")
-                #expect(nobody.balanced && nobody.breaks[0].sessions == 0 && nobody.total.delivered == 0)
+                let empty = try await report("?variant=3")
+                #expect(empty.balanced && empty.breaks[0].sessions == 0 && empty.total.delivered == 0)
                 let ad = try await report("?variant=0&ad=b")
                 #expect(ad.total.delivered == 4 && ad.total.unknown == 4)
             }
@@ -250,7 +250,7 @@ struct ReportFormatTests {
         ("plain", "plain"), ("", ""), ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"), ("\r=1", "\"'\r=1\""), ("a=1", "a=1"), ("a,b", "\"a,b\""), ("=a,b", "\"'=a,b\""),
         ("\"", "\"\"\"\""), ("a\r\nb", "\"a\r\nb\""), ("=\u{301}", "'=\u{301}"), (" =1", " =1"),
-        // A quote with an accent is one character, and a quote to whoever reads the table.
+        // A quote with an accent is one character, and a quote to the table's reader.
         ("\"\u{301},=1", "\"\"\"\u{301},=1\""), ("a\"\u{301}b", "\"a\"\"\u{301}b\""), ("a,\u{301}", "\"a,\u{301}\""),
         ("\n=1", "\"'\n=1\""), ("\r\n=1", "\"'\r\n=1\""), ("+\u{301}", "'+\u{301}"),
         ("\u{FF1D}1", "'\u{FF1D}1"), ("\u{FF0B}1", "'\u{FF0B}1"), ("\u{FF0D}1", "'\u{FF0D}1"),

@@ -95,7 +95,9 @@ struct ServerTests {
         ("HTTP/1.1", "Connection: close\r\n"), ("HTTP/1.1", "connection: Close\r\n"),
         ("HTTP/1.1", "Connection: TE, close\r\n"),
     ])
-    func `the answer to HTTP/1.0, or to whoever says so, is the last`(version: String, field: String) async throws {
+    func `the answer to HTTP/1.0, or to a request with this field, is the last`(version: String, field: String)
+        async throws
+    {
         try await Parts()
             .serve { peer in
                 let request = "GET /healthz \(version)\r\nHost: test\r\n\(field)\r\n"
@@ -170,7 +172,7 @@ struct ServerTests {
         #expect(GatewayHTTPConfiguration(address: text)?.address == address)
     }
 
-    @Test func `after a stop nobody uses the server's thread, however often one is started and stopped`() async throws {
+    @Test func `after a stop the server's thread is unused, however often one is started and stopped`() async throws {
         // What is given to a thread that has ended says so on standard error, and is lost.
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             var parts = Parts()

@@ -67,7 +67,7 @@ struct StreamOperationsTests {
     @Test(arguments: [
         ("GET", "/v1/streams"), ("GET", "/v1/streams/radio1"), ("HEAD", "/v1/events"), ("POST", "/v1/event-tickets"),
     ])
-    func `whoever looks needs what reading needs`(_ method: String, _ path: String) async throws {
+    func `looking at streams needs the right to read`(_ method: String, _ path: String) async throws {
         let workshop = try TokenWorkshop()
         let access = try await workshop.access(.metrics)
         try await self.run(clock: ManualClock(Parts.now), access: access) { _, peer in

@@ -73,7 +73,7 @@ struct LogHeads: EventLog {
 
 /// What a server of a test is made of.
 struct Parts: Sendable {
-    /// Nobody is cut off because a busy machine took its time: a test that is about one of these times sets it.
+    /// No connection is cut off because a busy machine took its time: a test that is about one of these times sets it.
     var configuration = {
         var configuration = GatewayHTTPConfiguration(host: "127.0.0.1", port: 0)
         configuration.idleTimeout = .seconds(3_600)
@@ -95,7 +95,7 @@ struct Parts: Sendable {
     var running: RunningGateway?
     /// The clock where there is none that runs.
     var clock: @Sendable () -> Timestamp = { Self.now }
-    /// Where listeners' requests go; `nil`: nobody listens.
+    /// Where listeners' requests go; `nil`: there are none.
     var listeners: ListenerEntrance?
     /// Who may ask for what; unless a test says otherwise, everybody may read.
     var access: HTTPAccessHolder?
@@ -351,7 +351,7 @@ final class HTTPConnection: Sendable {
 final class Barrier: Sendable {
     private struct State {
         var isOpen = false
-        var hasSeenSomebody = false
+        var hasSeenCaller = false
         var held: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -365,12 +365,12 @@ final class Barrier: Sendable {
     }
 
     /// Whether anybody has come.
-    var hasSeenSomebody: Bool { self.state.withLock(\.hasSeenSomebody) }
+    var hasSeenCaller: Bool { self.state.withLock(\.hasSeenCaller) }
 
     func pass() async {
         await withCheckedContinuation { continuation in
             let isOpen = self.state.withLock { state in
-                state.hasSeenSomebody = true
+                state.hasSeenCaller = true
                 if !state.isOpen { state.held.append(continuation) }
                 return state.isOpen
             }

@@ -159,7 +159,8 @@ final class TokenKeyFileTests {
         #expect(!"\(key)".contains(inside))
     }
 
-    @Test func `a file with secrets must be its owner's alone, and nobody else may change one without`() async throws {
+    @Test func `a file with secrets must be its owner's alone, and no other user may change one without`() async throws
+    {
         let secret = self.folder + "/secret.json"
         let open = self.folder + "/open.json"
         let key = try TokenKey.generate(.es256, id: "a")
@@ -208,7 +209,7 @@ final class TokenKeyFileTests {
         let second = try self.text(token)
         #expect(second != first)
         #expect(try access.authorize("Bearer " + second, .admin, at: late).name == "local")
-        // Half a token, as after a loss of power, is made anew too; and so are keys that somebody took away.
+        // Half a token, as after a loss of power, is made anew too; and so are removed keys.
         try SecretFile.replace(token, Array(second.utf8.prefix(20)), mode: 0o600)
         _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: late)
         #expect(try access.authorize("Bearer " + self.text(token), .admin, at: late).name == "local")

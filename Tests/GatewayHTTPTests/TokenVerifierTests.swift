@@ -67,7 +67,7 @@ struct TokenVerifierTests {
     }
 
     @Test func `issuer and audience must be those that are expected`() async throws {
-        let other = try await self.workshop.token(try TokenWorkshop.claims(issuer: "somebody"))
+        let other = try await self.workshop.token(try TokenWorkshop.claims(issuer: "another"))
         #expect(try await self.refusal(other) == .wrongIssuer)
         let elsewhere = try await self.workshop.token(try TokenWorkshop.claims(audience: ["cuecast"]))
         #expect(try await self.refusal(elsewhere) == .wrongAudience)

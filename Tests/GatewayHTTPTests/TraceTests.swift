@@ -163,7 +163,7 @@ struct TraceTests {
             // What only reads is not.
             let read = try await stand.change("GET", Self.path, traces: [exampleHeader])
             #expect(read.status == 200 && read.headers["traceresponse"] == nil)
-            // Whoever is not let in takes no place.
+            // A refused caller uses no place.
             let stranger = try await stand.peer.send(
                 "POST \(Self.path)/cancel HTTP/1.1\r\nHost: test\r\nConnection: close\r\ntraceparent: \(exampleHeader)\r\n\r\n"
             )

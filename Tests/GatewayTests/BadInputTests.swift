@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Bad input of each kind on each socket: an answer where there can be one, and nobody else is disturbed.
+/// Bad input of each kind on each socket: an answer where there can be one, and no other peer is disturbed.
 @Suite(.suiteLimit)
 struct BadInputTests {
     var station = Station()
@@ -171,7 +171,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: Side.allCases)
-    func `a frame of the limit is read, one byte more cuts that peer and nobody else`(side: Side) async throws {
+    func `a frame of the limit is read, one byte more cuts that peer and no other`(side: Side) async throws {
         try await self.station.runByHand { running in
             let other = try await running.listener()
             let peer = try RawPeer(.dealer, in: running.network)

@@ -19,7 +19,7 @@ struct BreakDeskTests {
         case entrance
     }
 
-    /// Whoever asks, by one of the ways.
+    /// A caller, by one of the ways.
     struct Asker: Sendable {
         let way: Way
         let running: RunningGateway
@@ -347,7 +347,7 @@ struct BreakDeskTests {
         station.log.set(.breaks, .passing)
     }
 
-    @Test func `whoever answers, leaves and closes at the same time, everybody is answered once`() async throws {
+    @Test func `each caller is answered once, while others answer, leave and close`() async throws {
         for round in 0..<200 {
             let calls = BroadcastCalls(callsMax: 8, bytesMax: 1_000)
             await withTaskGroup(of: Void.self) { group in

@@ -85,7 +85,7 @@ final class BroadcasterAccessTests {
             #expect(running.metrics.value(.refusals, .status(.notAllowed)) == 1)
             #expect(self.count(running, .admitted) > 0)
             #expect(running.metrics.value(.broadcasterKeys) == 2)
-            // The same where somebody of that name and those streams asks over HTTP.
+            // The same if a token of that name and those streams asks over HTTP.
             let caller = BroadcastPrincipal(name: "studio", streams: try [#require(StreamPattern("radio1"))])
             let called = await running.gateway.breakDesk.ask(
                 CheckedBroadcastRequest(BroadcastRequest(id: 1, kind: try self.publication("b1", of: "tv1"))),
@@ -125,7 +125,7 @@ final class BroadcasterAccessTests {
             await peer.requests.peer.close()
             let line = try #require(running.logs.entries.first { $0.message == "a broadcaster was not let in" })
             #expect(line.metadata["address"] == "127.0.0.1")
-            #expect(line.metadata["reason"] == "nobody has the key \(stranger.publicKey.z85)")
+            #expect(line.metadata["reason"] == "no broadcaster has the key \(stranger.publicKey.z85)")
             #expect(running.metrics.value(.broadcastRequests, .publish) == 0 && self.count(running, .admitted) == 0)
         }
     }
@@ -193,13 +193,13 @@ final class BroadcasterAccessTests {
         }
     }
 
-    @Test func `a gateway without keys takes everybody, and nobody has a name`() async throws {
+    @Test func `a gateway without keys accepts all, and none has a name`() async throws {
         self.configuration.broadcastersKeyFile = ""
         self.configuration.broadcastersFile = ""
         try await self.run { running, _ in
             let anybody = try await running.broadcaster()
             #expect(try await anybody.do(try self.publication("b1")).broadcaster == "")
-            // With keys nobody speaks to it: such a peer asks for encryption.
+            // With keys no client can speak to it: such a peer asks for encryption.
             let keyed = try await running.broadcaster(self.studio, serverKey: self.gateway.publicKey)
             #expect(try await anybody.do(try self.publication("b3", of: "tv1")).broadcaster == "")
             await keyed.requests.peer.close()

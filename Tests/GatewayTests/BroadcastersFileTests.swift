@@ -83,7 +83,7 @@ struct BroadcastersFileTests {
         }
     }
 
-    @Test func `a list may be empty: then nobody may publish`() throws {
+    @Test func `a list may be empty: then no broadcaster may publish`() throws {
         #expect(try self.read("broadcasters: []").keyCount == 0)
     }
 
@@ -162,7 +162,7 @@ struct BroadcastersFileTests {
         }
     }
 
-    @Test func `a file that others may change, and what is no file, are refused, and nobody waits for a pipe`() throws {
+    @Test func `a file that others may change, and what is no file, are refused, and a pipe delays no start`() throws {
         let folder = NSTemporaryDirectory() + "cuecast-broadcasters-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -181,8 +181,8 @@ struct BroadcastersFileTests {
         #expect(throws: BroadcasterFaults(sentences: ["it is no file"])) { try BroadcastersFile.read(path: pipe) }
     }
 
-    /// Half written: whatever is left of it, either it is refused or nobody is in it who was not in the whole.
-    @Test func `half of a file lets in nobody that the whole would not`() throws {
+    /// Half written: whatever is left of it, either it is refused or it lists no broadcaster that the whole does not.
+    @Test func `half of a file lets in no broadcaster that the whole would not`() throws {
         let whole = Array(Self.yaml.utf8)
         let everybody = try BroadcastersFile.read(whole)
         for count in 0..<whole.count {

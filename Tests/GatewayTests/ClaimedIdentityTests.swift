@@ -14,7 +14,7 @@ import Darwin
 /// A peer that names itself as libzmq would name the next one.
 @Suite(.suiteLimit)
 struct ClaimedIdentityTests {
-    /// The READY command of a DEALER that claims the first id that a ROUTER gives in a process whose random numbers nobody has
+    /// The READY command of a DEALER that claims the first id that a ROUTER gives in a process whose random numbers were not
     /// seeded, then its message `claim`.
     private static let claim: [UInt8] = {
         var ready: [UInt8] = [5] + Array("READY".utf8) + [11] + Array("Socket-Type".utf8) + [0, 0, 0, 6]

@@ -26,7 +26,7 @@ struct ConnectionLimitTests {
         ListenerRequest(id: id, session: .random(), kind: .getTime).encoded()
     }
 
-    @Test func `at the limit no more are accepted, nobody is cut, and who goes makes room`() async throws {
+    @Test func `at the limit no more are accepted, none is cut, and a closed one makes room`() async throws {
         try await self.station.run { running in
             var peers: [RawPeer] = []
             for _ in 0..<4 {

@@ -93,7 +93,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test func `a subscription of the limit is taken, a longer one cuts that peer and nobody else`() async throws {
+    @Test func `a subscription of the limit is taken, a longer one cuts that peer and no other`() async throws {
         try await self.station.runByHand { running in
             let listener = try await running.listener()
             let peer = try RawPeer(.xsub, in: running.network)
@@ -124,7 +124,7 @@ struct ConnectionTests {
             }
             for listener in listeners { await listener.close() }
             await broadcaster.requests.peer.close()
-            try await until("nobody counts") {
+            try await until("none counts") {
                 [MetricLabel.notices, .requests, .broadcast].allSatisfy { metrics.value(.connections, $0) == 0 }
             }
         }

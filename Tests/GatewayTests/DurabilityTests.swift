@@ -147,7 +147,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test func `a gateway whose log works again says so although nobody asks anything`() async throws {
+    @Test func `a gateway whose log works again says so without a request`() async throws {
         try await self.station.runByHand { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             self.station.log.set(Self.lane, .failing)

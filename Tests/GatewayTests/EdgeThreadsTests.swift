@@ -223,7 +223,7 @@ struct EdgeThreadsTests {
         #expect(live.counts.isEmpty)
     }
 
-    @Test func `a lease of nobody's is no way around the sessions of a subject in the table either`() throws {
+    @Test func `a lease without a subject does not evade the sessions of a subject in the table either`() throws {
         let live = LiveListeners(metrics: MetricRegistry())
         let table = SharedLeases(length: .seconds(300), listenersMax: 100, requestsPerSecondMax: 0, live: live)
         let now = Timestamp(microseconds: 0)

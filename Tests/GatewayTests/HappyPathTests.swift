@@ -74,7 +74,7 @@ struct HappyPathTests {
             #expect(time.gatewayTime <= SystemClock().now())
 
             #expect(try await listener.ask(.leave(listener.stream)).body == .done)
-            try await until("nobody counts") { running.metrics.value(.listeners) == 0 }
+            try await until("none counts") { running.metrics.value(.listeners) == 0 }
         }
     }
 

@@ -24,7 +24,7 @@ struct ListenerEntranceTests {
         last: Position? = nil,
         token: String = "",
         ticket: [UInt8] = []
-    ) async throws -> ListenerEntrance.Hearing {
+    ) async throws -> ListenerEntrance.Subscription {
         try await running.gateway.listeners.listen(
             .init(stream: StreamID(stream), last: last, instance: 0, token: token),
             of: self.session,
@@ -59,8 +59,8 @@ struct ListenerEntranceTests {
         )
     }
 
-    private func notices(_ hearing: ListenerEntrance.Hearing) async throws -> [Notice] {
-        while case .notices(let notices) = await hearing.reader.next() {
+    private func notices(_ subscription: ListenerEntrance.Subscription) async throws -> [Notice] {
+        while case .notices(let notices) = await subscription.reader.next() {
             let news = notices.map(\.notice).filter { $0.kind != .head }
             if !news.isEmpty { return news }
         }
@@ -69,13 +69,13 @@ struct ListenerEntranceTests {
 
     @Test func `it hears, fetches, acknowledges and leaves, and the books balance`() async throws {
         try await self.station.runByHand { running in
-            let hearing = try await self.listen(running)
-            #expect(hearing.joined.pushed)
+            let subscription = try await self.listen(running)
+            #expect(subscription.joined.pushed)
             #expect(running.metrics.value(.listeners) == 1)
             #expect(running.metrics.value(.httpListeners) == 1)
             try await running.broadcaster().publish("b", duration: .seconds(30))
-            let notice = try #require(try await self.notices(hearing).first)
-            #expect(notice.position.sequence == hearing.joined.head.sequence + 1)
+            let notice = try #require(try await self.notices(subscription).first)
+            #expect(notice.position.sequence == subscription.joined.head.sequence + 1)
             let batch = try await self.batch(running, of: "b")
             #expect(
                 await self.ask(running, try self.acknowledgement(of: batch, "b")).body == .acknowledged(recorded: 2)
@@ -84,8 +84,8 @@ struct ListenerEntranceTests {
             let books = try await running.books { $0.total.played == 2 }
             #expect(books.total.delivered == 2 && books.balances)
             #expect(await self.ask(running, .leave(try StreamID("radio1"))).body == .done)
-            guard case .ended(.left) = await hearing.reader.next() else { throw PeerError.unexpected("not left") }
-            running.gateway.listeners.close(hearing.reader)
+            guard case .ended(.left) = await subscription.reader.next() else { throw PeerError.unexpected("not left") }
+            running.gateway.listeners.close(subscription.reader)
             #expect(running.metrics.value(.listeners) == 0)
             #expect(running.metrics.value(.httpListeners) == 0)
             #expect(running.metrics.value(.httpListenersEnded, .left) == 1)
@@ -95,7 +95,7 @@ struct ListenerEntranceTests {
 
     @Test func `an acknowledgement is answered only when it is durable, and a stop waits for that`() async throws {
         try await self.station.runByHand { running in
-            let hearing = try await self.listen(running)
+            let subscription = try await self.listen(running)
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let batch = try await self.batch(running, of: "b")
             try await until("the delivery is recorded") {
@@ -113,24 +113,24 @@ struct ListenerEntranceTests {
                 self.station.log.set(.acknowledgements(0), .passing)
                 for try await reply in tasks { #expect(reply.body == .acknowledged(recorded: 2)) }
             }
-            #expect(await hearing.reader.ended() == .stopping)
+            #expect(await subscription.reader.ended() == .stopping)
             await #expect(throws: Refusal.self) { try await self.listen(running) }
         }
     }
 
     @Test func `after a restart it recovers what it missed, and hears on`() async throws {
         let head = try await self.station.runByHand { running in
-            let hearing = try await self.listen(running)
+            let subscription = try await self.listen(running)
             try await running.broadcaster().publish("b1", start: nil)
-            #expect(try await self.notices(hearing).map(\.position.sequence) == [1])
-            return hearing.joined.head
+            #expect(try await self.notices(subscription).map(\.position.sequence) == [1])
+            return subscription.joined.head
         }
         try await self.station.runByHand { running in
-            let hearing = try await self.listen(running, last: head)
-            #expect(hearing.joined.kind == .recovered)
-            #expect(hearing.joined.notices.map(\.position.sequence) == [1])
+            let subscription = try await self.listen(running, last: head)
+            #expect(subscription.joined.kind == .recovered)
+            #expect(subscription.joined.notices.map(\.position.sequence) == [1])
             try await running.broadcaster().publish("b2", start: nil)
-            #expect(try await self.notices(hearing).map(\.position.sequence) == [2])
+            #expect(try await self.notices(subscription).map(\.position.sequence) == [2])
         }
     }
 
@@ -166,25 +166,25 @@ struct ListenerEntranceTests {
                 #expect(error?.status == .notAllowed)
             }
             #expect(running.metrics.value(.httpListeners) == 0)
-            let hearing = try await self.listen(running, token: "true")
+            let subscription = try await self.listen(running, token: "true")
             try await running.broadcaster().publish("b", duration: .seconds(30))
-            #expect(try await self.notices(hearing).count == 1)
+            #expect(try await self.notices(subscription).count == 1)
             let get = ListenerRequest.Kind.getBatch(.init(key: try .of("radio1", "b")))
             #expect(await self.ask(running, get).refusal?.status == .notAllowed)
-            #expect(await self.ask(running, get, ticket: hearing.joined.ticket).refusal == nil)
+            #expect(await self.ask(running, get, ticket: subscription.joined.ticket).refusal == nil)
             clock.advance(by: .seconds(61))
-            #expect(await hearing.reader.ended() == .expired)
+            #expect(await subscription.reader.ended() == .expired)
             try await until("it is counted") { running.metrics.value(.httpListenersEnded, .expired) == 1 }
         }
     }
 
     @Test func `a stream that asks for a token from now on is heard no more without`() async throws {
         try await self.station.runByHand { running in
-            let hearing = try await self.listen(running)
+            let subscription = try await self.listen(running)
             var configuration = self.station.configuration
             configuration.protectedStreams = [.every]
             await running.gateway.reload(configuration, nil)
-            #expect(await hearing.reader.ended() == .expired)
+            #expect(await subscription.reader.ended() == .expired)
         }
     }
 
@@ -193,7 +193,7 @@ struct ListenerEntranceTests {
         station.configuration.limits[.httpListenersMax] = 2
         try await station.runByHand { running in
             let entrance = running.gateway.listeners
-            func listen() async throws(Refusal) -> ListenerEntrance.Hearing {
+            func listen() async throws(Refusal) -> ListenerEntrance.Subscription {
                 guard let stream = try? StreamID("radio1") else { throw Refusal(.invalid, "") }
                 return try await entrance.listen(
                     .init(stream: stream, instance: 0),
@@ -216,7 +216,7 @@ struct ListenerEntranceTests {
         station.configuration.limits[.httpListenersPerAddressMax] = 1
         try await station.runByHand { running in
             let stream = try StreamID("radio1")
-            func listen(_ address: UInt32) async throws(Refusal) -> ListenerEntrance.Hearing {
+            func listen(_ address: UInt32) async throws(Refusal) -> ListenerEntrance.Subscription {
                 try await running.gateway.listeners.listen(
                     .init(stream: stream, instance: 0),
                     of: .random(),
@@ -233,7 +233,7 @@ struct ListenerEntranceTests {
         }
     }
 
-    @Test func `what waits is bounded for all and for an address, and whoever waits at the end is told so`()
+    @Test func `what waits is bounded for all and for an address, and waiting callers are told of the end`()
         async throws
     {
         let metrics = MetricRegistry()
@@ -266,7 +266,7 @@ struct ListenerEntranceTests {
             for try await status in tasks { #expect(status == .unavailable || status == .draining) }
         }
         #expect(entrance.waitingCount == 0)
-        #expect(await ask(0x0A00_0001) == .draining, "nobody reads any more")
+        #expect(await ask(0x0A00_0001) == .draining, "there is no reader any more")
     }
 
     @Test func `an address has as many requests waiting as it may`() async throws {

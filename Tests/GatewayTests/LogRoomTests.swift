@@ -117,7 +117,7 @@ struct LogRoomTests {
         #expect(try #require(error).reason == "the disk is gone")
     }
 
-    @Test func `a log that fails while nobody asks ends the gateway too`() async throws {
+    @Test func `a log that fails without a request ends the gateway too`() async throws {
         await #expect(throws: LogStopped.self) {
             try await self.station.run { running in
                 self.station.log.stop("the disk is gone")
@@ -127,14 +127,14 @@ struct LogRoomTests {
     }
 
     @Test func `sentences about room say what there is, and nothing where there is enough`() {
-        #expect(RoomService.sentence(about: nil) == nil)
-        #expect(RoomService.sentence(about: LogUsage(bytes: 79, bytesMax: 100)) == nil)
-        #expect(RoomService.sentence(about: Self.near)?.contains("80 of 100") == true)
-        #expect(RoomService.sentence(about: Self.full)?.contains("refused") == true)
-        let least = RoomService.diskFreeBytesMin
-        #expect(RoomService.sentence(aboutFree: nil, in: "/") == nil)
-        #expect(RoomService.sentence(aboutFree: least, in: "/") == nil)
-        #expect(RoomService.sentence(aboutFree: least - 1, in: "/")?.contains("\(least - 1)") == true)
+        #expect(CapacityService.sentence(about: nil) == nil)
+        #expect(CapacityService.sentence(about: LogUsage(bytes: 79, bytesMax: 100)) == nil)
+        #expect(CapacityService.sentence(about: Self.near)?.contains("80 of 100") == true)
+        #expect(CapacityService.sentence(about: Self.full)?.contains("refused") == true)
+        let least = CapacityService.diskFreeBytesMin
+        #expect(CapacityService.sentence(aboutFree: nil, in: "/") == nil)
+        #expect(CapacityService.sentence(aboutFree: least, in: "/") == nil)
+        #expect(CapacityService.sentence(aboutFree: least - 1, in: "/")?.contains("\(least - 1)") == true)
     }
 
     @Test func `the machine says what the process has`() throws {

@@ -11,7 +11,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A request is decided on the board that is newest then: whoever has a notice finds its break, however busy the gateway is.
+/// A request is decided on the board that is newest then: a listener with a notice finds its break, however busy the gateway is.
 @Suite(.suiteLimit)
 struct NewestBoardTests {
     /// A clock that stands still, and lets the thread of the listeners stop in the middle of a pass.
@@ -72,7 +72,7 @@ struct NewestBoardTests {
 
             #expect(try await listener.reply(to: first).body == .done)
             guard case .batch(let batch) = try await listener.reply(to: second).body else {
-                Issue.record("whoever has the notice of a break must get its batch")
+                Issue.record("a listener with the notice of a break must get its batch")
                 return
             }
             #expect(batch.advertisements.count == 1)

@@ -61,7 +61,7 @@ struct RhythmTests {
         var station = self.station
         station.configuration.headInterval = .milliseconds(100)
         try await station.runByHand { running in
-            try await running.broadcaster().publish("nobody-hears", of: "silent")
+            try await running.broadcaster().publish("unheard", of: "silent")
             let listener = try await running.listener(of: "heard")
             _ = try await listener.notice("a head") { $0.kind == .head }
             station.clock.advance(by: .seconds(-3_600))
@@ -69,7 +69,7 @@ struct RhythmTests {
             #expect(running.metrics.value(.subscribedStreams) == 1)
 
             await listener.close()
-            try await until("nobody subscribes") { running.metrics.value(.subscribedStreams) == 0 }
+            try await until("there is no subscriber") { running.metrics.value(.subscribedStreams) == 0 }
             let sent = running.metrics.value(.headsSent)
             try await Task.sleep(for: .milliseconds(350))
             // One may have been on its way.

@@ -42,7 +42,7 @@ struct WorkerThreadsTests {
         #expect(getpriority(Int32(PRIO_PROCESS.rawValue), 0) == own)
     }
 
-    @Test func `one that computes makes nobody wait elsewhere`() async throws {
+    @Test func `one that computes delays no other thread`() async throws {
         let threads = try WorkerThreads(name: "test-busy", count: 1)
         defer { threads.stop() }
         let isReleased = Flag()

@@ -91,7 +91,7 @@ class Guarded(AccessMode):
 
 
 class Balanced(AccessMode):
-    """A balancer says who comes: HAProxy, by which the honest listeners come. Nobody else is let in."""
+    """A balancer says who comes: HAProxy, by which the honest listeners come. No other client is let in."""
 
     def prepare(self):
         self.set(proxyProtocol_trusted=BALANCER)

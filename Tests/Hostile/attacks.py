@@ -1214,13 +1214,13 @@ class ForgedTokens(Guarded):
         before = self.granted()
         # One on each connection: who has more refused is read from later.
         self.ask_all(self.forge(), 32, 1, windows_max=1)
-        # Who came before has a ticket: nobody else may have been granted anything meanwhile.
+        # Earlier listeners have a ticket: no other may have been granted anything meanwhile.
         self.facts["granted"] = int(self.granted() - before)
         self.ask_all(self.misuse(), 32, 1, windows_max=1)
         self.hold()
 
     def report(self):
-        # One for which somebody was let in may have been granted too.
+        # One with which a listener was let in may have been granted too.
         return {**super().report(), "forged_joined": max(self.statuses["OK"], self.facts["granted"])}
 
 
@@ -1350,7 +1350,7 @@ class ForgedHeaders(Attack):
         return bytes((kind,)) + (len(value) if size is None else size).to_bytes(2, "big") + value
 
     def shapes(self):
-        """What somebody at the balancer's address says, and whether ZMTP may follow."""
+        """A message from the balancer's address, and whether ZMTP may follow."""
         choose, field, local = self.random, self.field, self.local
         six = bytes(15) + b"\1" + bytes(15) + b"\1" + bytes(4)
         yield from (
@@ -1380,7 +1380,7 @@ class ForgedHeaders(Attack):
                 break
             address = self.listening[number % 2]
             if number % 4 == 3:
-                # Nobody who is no balancer may say who comes: not a byte may come back.
+                # Only a balancer may state the client: not a byte may come back.
                 peer = self.swarm.connect(address, self.random.choice(good) + wanted, heard=answered)
             else:
                 peer = self.swarm.connect(address, shapes[number // 2 % len(shapes)] + wanted, source=BALANCER)
@@ -1430,7 +1430,7 @@ _stopping = _holding = False
 
 
 def say_holding():
-    """Tells whoever started this process that the amount is done."""
+    """Tells the parent process that the amount is done."""
     global _holding
     if not _holding:
         print("holding", flush=True)
@@ -1438,7 +1438,7 @@ def say_holding():
 
 
 def stopped():
-    """Whether whoever started this process wants its end: it says so, or is gone."""
+    """Whether the parent process wants the end: it says so, or has ended."""
     global _stopping
     if not _stopping and select.select([sys.stdin], [], [], 0)[0]:
         _stopping = True

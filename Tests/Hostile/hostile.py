@@ -6,7 +6,7 @@
 Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then memory and
 descriptors must come back, new listeners be served, and the books be right. Where the p99 was too high, the same run again
 while another gateway of the machine is attacked: so much of the waiting is not the gateway's. `cuecast-load` is the honest side.
-Listeners and attackers stand for other machines, whose processors nobody takes: listeners have a processor as soon as they want one
+Listeners and attackers stand for other machines, whose processors are free: listeners have a processor as soon as they want one
 (where the system permits it, which it does for root), and the attacker has one of them, at nice 19. It is ended when the gateway takes more
 than 3 GiB. In the short form attacks share gateways, and only attackers are at nice 19.
 
@@ -341,7 +341,7 @@ class Bench:
         self.descriptors = max((each.descriptors for each in last[-10:] if each), default=0)
 
     def attack(self, attack, growth_kib=0, explained=ALWAYS_EXPLAINED):
-        """What is observed while somebody attacks, and until memory and descriptors are back.
+        """The observations while an attack runs, and until memory and descriptors are back.
 
         `growth_kib` and the counters `explained` are what the same run leaves behind and moves without an attack.
         """
@@ -503,7 +503,7 @@ class Results:
         return verdicts.judge(observed, self.form.short, self.growth_kib, self.usual)
 
     def is_quick(self, observed):
-        """Whether nobody waited longer than the verdict allows."""
+        """Whether no listener waited longer than the verdict allows."""
         return all(each.holds for each in self.judge(observed) if each.name == "p99")
 
     def add(self, observed, tries=1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Tokens as text (RFC 7515 and 7519), for those that nobody's key has signed."""
+"""Tokens as text (RFC 7515 and 7519), also for unsigned ones."""
 import base64, hashlib, hmac, json
 
 

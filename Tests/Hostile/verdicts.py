@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""What must hold while somebody attacks a gateway, and after it: from what was observed, without measuring anything."""
+"""The conditions that must hold during an attack on a gateway, and after it: from what was observed, without measuring anything."""
 import dataclasses, statistics
 
 #: Resident memory and descriptors may be so much more afterwards.
@@ -8,8 +8,8 @@ RETURN_SHARE = 0.05
 #: How much later the slowest hundredth of notices, batches and confirmations may come beside an attack.
 P99_RATIO_MAX = 2.0
 KINDS = ("notice", "batch", "acknowledge")
-#: What nobody may get by what is forged: what an attack counts of it.
-FORGED = {"forged_counted": "forged outcomes were counted", "forged_joined": "forged tokens let somebody join",
+#: The effects that forged data must never have, as an attack counts them.
+FORGED = {"forged_counted": "forged outcomes were counted", "forged_joined": "forged tokens let a listener join",
           "forged_served": "requests by forged tickets were served", "forged_answered": "forged headers got an answer"}
 #: An attack is told of by a counter that grew by more than twice what the honest listeners alone make of it, and this.
 TOLD_MIN = 10

@@ -72,7 +72,7 @@ struct RandomScheduleTests {
         var handedOutWithoutDisk = 0
         var diskFailures = 0
         var uncertain = 0
-        var (calm, pushed, subscribed, laps) = (0, 0, 0, 0)
+        var (calm, pushed, subscribed, overruns) = (0, 0, 0, 0)
         for seed in part.seeds {
             let witness = try self.run(seed: seed)
             handedOut += witness.handedOut.count
@@ -89,7 +89,7 @@ struct RandomScheduleTests {
             calm += witness.calmConnections
             pushed += witness.pushedJoins
             subscribed += witness.subscribedJoins
-            laps += witness.laps
+            overruns += witness.overruns
         }
         print(
             "\(part.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
@@ -98,13 +98,13 @@ struct RandomScheduleTests {
                 + "\(diskFailures) times the disk refused, \(handedOutWithoutDisk) handed out meanwhile, "
                 + "\(uncertain) outcomes told without the disk and lost with the app; "
                 + "\(pushed) joins with notices behind them, \(subscribed) without, \(calm) connections in fine weather, "
-                + "\(laps) times a ring was full"
+                + "\(overruns) times a ring was full"
         )
         #expect(handedOut > 0 && outcomes > 0)
         // Of one schedule alone it may be none.
         if part.seeds.count >= 100 {
             #expect(clicks > 0 && expiries > 0)
-            #expect(pushed > 0 && subscribed > 0 && calm > part.seeds.count && laps > 0)
+            #expect(pushed > 0 && subscribed > 0 && calm > part.seeds.count && overruns > 0)
             #expect(handedOutAgain > 0 && diskFailures > 0 && handedOutWithoutDisk > 0 && uncertain > 0)
         }
     }

@@ -13,7 +13,7 @@ import ZMTP
 /// What the board tells waits until the loop's turn comes, so that its ring lags behind the board.
 struct SimulatedLoop {
     /// A connection that hears the stream.
-    private struct Hearer {
+    private struct Subscriber {
         var cursor: NoticeCursor
         /// Its place among those that hear the stream.
         var place: Int
@@ -36,10 +36,10 @@ struct SimulatedLoop {
     /// What was put into the ring last, which is what a head may tell.
     private var sent: Position
     private var heads: HeadSchedule
-    private var hearers: [UInt32: Hearer] = [:]
+    private var subscribers: [UInt32: Subscriber] = [:]
     private var lastSlot: UInt32 = 0
-    /// How often the ring was full and let go what somebody had not taken.
-    private(set) var lapCount = 0
+    /// How often the full ring dropped unsent notices.
+    private(set) var overrunCount = 0
 
     /// - Parameters:
     ///   - id: the stream.
@@ -59,10 +59,13 @@ struct SimulatedLoop {
     ///
     /// - Returns: by what it is known.
     mutating func hear(at now: Timestamp) -> UInt32 {
-        if self.hearers.isEmpty { self.heads.subscribed(self.stream.id, at: now) }
+        if self.subscribers.isEmpty { self.heads.subscribed(self.stream.id, at: now) }
         self.lastSlot += 1
         let slot = self.lastSlot
-        self.hearers[slot] = Hearer(cursor: NoticeCursor(end: self.stream.ring.end), place: self.stream.add(slot))
+        self.subscribers[slot] = Subscriber(
+            cursor: NoticeCursor(end: self.stream.ring.end),
+            place: self.stream.add(slot)
+        )
         return slot
     }
 
@@ -71,25 +74,25 @@ struct SimulatedLoop {
     /// - Returns: by what the connection is known, which may hear the stream already.
     mutating func push(to slot: UInt32?, above head: Position, at now: Timestamp) -> UInt32 {
         let slot = slot ?? self.hear(at: now)
-        guard var hearer = self.hearers[slot] else { return slot }
-        hearer.cursor.follow(head.sequence, sent: self.sent.sequence, end: self.stream.ring.end)
-        hearer.isPushed = true
-        if hearer.isBehind { self.stream.behindCount -= 1 }
-        hearer.isBehind = false
-        self.hearers[slot] = hearer
+        guard var subscriber = self.subscribers[slot] else { return slot }
+        subscriber.cursor.follow(head.sequence, sent: self.sent.sequence, end: self.stream.ring.end)
+        subscriber.isPushed = true
+        if subscriber.isBehind { self.stream.behindCount -= 1 }
+        subscriber.isBehind = false
+        self.subscribers[slot] = subscriber
         self.stream.clearIfTaken()
         return slot
     }
 
     /// A connection hears it no more.
     mutating func leave(_ slot: UInt32) {
-        guard let hearer = self.hearers.removeValue(forKey: slot) else { return }
-        if let moved = self.stream.remove(at: hearer.place) { self.hearers[moved]?.place = hearer.place }
-        if hearer.isBehind {
+        guard let subscriber = self.subscribers.removeValue(forKey: slot) else { return }
+        if let moved = self.stream.remove(at: subscriber.place) { self.subscribers[moved]?.place = subscriber.place }
+        if subscriber.isBehind {
             self.stream.behindCount -= 1
             self.stream.clearIfTaken()
         }
-        if self.hearers.isEmpty { self.heads.unsubscribed(self.stream.id) }
+        if self.subscribers.isEmpty { self.heads.unsubscribed(self.stream.id) }
     }
 
     /// The board has changed; the loop takes it at its next turn.
@@ -124,17 +127,17 @@ struct SimulatedLoop {
         isForPushed: Bool = true,
         room: (UInt32, Int) -> Int
     ) -> [Taken] {
-        // Nobody hears it: there is no ring.
-        guard !self.hearers.isEmpty else { return [] }
+        // It has no subscriber: there is no ring.
+        guard !self.subscribers.isEmpty else { return [] }
         let bytes = EdgeLoop.framed(NoticeFrame.notice(notice, stream: self.stream.id).encoded())
         let taken = self.stream.ring.hasRoom(for: bytes.count) ? [] : self.goOn(room: room)
         let before = self.stream.ring.end
         self.stream.append(bytes)
-        for (slot, hearer) in self.hearers where !isForPushed && hearer.isPushed && !hearer.isBehind {
-            self.hearers[slot]?.cursor.pass(from: before, to: self.stream.ring.end)
+        for (slot, subscriber) in self.subscribers where !isForPushed && subscriber.isPushed && !subscriber.isBehind {
+            self.subscribers[slot]?.cursor.pass(from: before, to: self.stream.ring.end)
         }
-        for slot in self.hearers.keys {
-            self.hearers[slot]?.cursor.appended(notice.position.sequence, end: self.stream.ring.end)
+        for slot in self.subscribers.keys {
+            self.subscribers[slot]?.cursor.appended(notice.position.sequence, end: self.stream.ring.end)
         }
         _ = self.stream.beginRound()
         return taken
@@ -143,7 +146,8 @@ struct SimulatedLoop {
     private mutating func goOn(room: (UInt32, Int) -> Int) -> [Taken] {
         var taken: [Taken] = []
         while self.stream.isInRound, let slot = self.stream.next() {
-            guard let hearer = self.hearers[slot], !hearer.isBehind, hearer.cursor.place != self.stream.ring.end
+            guard let subscriber = self.subscribers[slot], !subscriber.isBehind,
+                subscriber.cursor.place != self.stream.ring.end
             else { continue }
             taken += self.write(slot, room: room)
         }
@@ -152,44 +156,46 @@ struct SimulatedLoop {
 
     /// Gives a connection what lies behind its cursor, as far as it takes it.
     private mutating func write(_ slot: UInt32, room: (UInt32, Int) -> Int) -> [Taken] {
-        guard var hearer = self.hearers[slot] else { return [] }
-        defer { self.hearers[slot] = hearer }
-        guard hearer.output.isEmpty else {
-            hearer.isBehind = true
+        guard var subscriber = self.subscribers[slot] else { return [] }
+        defer { self.subscribers[slot] = subscriber }
+        guard subscriber.output.isEmpty else {
+            subscriber.isBehind = true
             self.stream.behindCount += 1
             return []
         }
-        if self.stream.ring.hasOverrun(hearer.cursor.place) {
-            self.lapCount += 1
-            hearer.cursor.place = self.stream.ring.end
+        if self.stream.ring.hasOverrun(subscriber.cursor.place) {
+            self.overrunCount += 1
+            subscriber.cursor.place = self.stream.ring.end
             return []
         }
-        let pending = self.stream.ring.withPending(hearer.cursor.place) { bytes in bytes.indices.map { bytes[$0] } }
+        let pending = self.stream.ring.withPending(subscriber.cursor.place) { bytes in bytes.indices.map { bytes[$0] } }
         let count = min(max(room(slot, pending.count), 0), pending.count)
         if count < pending.count {
-            (hearer.output, hearer.cursor.place) = self.stream.ring.restOfFrame(
+            (subscriber.output, subscriber.cursor.place) = self.stream.ring.restOfFrame(
                 after: count,
-                behind: hearer.cursor.place
+                behind: subscriber.cursor.place
             )
-            hearer.isBehind = true
+            subscriber.isBehind = true
             self.stream.behindCount += 1
         } else {
-            hearer.cursor.place = self.stream.ring.end
+            subscriber.cursor.place = self.stream.ring.end
         }
         return [Taken(slot: slot, bytes: Array(pending.prefix(count)))]
     }
 
-    /// Whoever was behind takes all that there is.
+    /// A subscriber that was behind takes all pending notices.
     mutating func catchUp() -> [Taken] {
-        self.hearers.keys.sorted().flatMap { self.catchUp($0) }
+        self.subscribers.keys.sorted().flatMap { self.catchUp($0) }
     }
 
     private mutating func catchUp(_ slot: UInt32) -> [Taken] {
-        guard let hearer = self.hearers[slot], hearer.isBehind || !hearer.output.isEmpty else { return [] }
-        self.hearers[slot]?.output = []
-        var taken = [Taken(slot: slot, bytes: hearer.output)]
-        if hearer.isBehind {
-            self.hearers[slot]?.isBehind = false
+        guard let subscriber = self.subscribers[slot], subscriber.isBehind || !subscriber.output.isEmpty else {
+            return []
+        }
+        self.subscribers[slot]?.output = []
+        var taken = [Taken(slot: slot, bytes: subscriber.output)]
+        if subscriber.isBehind {
+            self.subscribers[slot]?.isBehind = false
             self.stream.behindCount -= 1
             taken += self.write(slot) { $1 }
             self.stream.clearIfTaken()

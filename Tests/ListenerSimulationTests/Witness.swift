@@ -10,7 +10,7 @@ import GatewayCore
 /// Sees all that a listener does and says what must never be.
 struct Witness {
     /// One advertisement as one session hears it.
-    struct Hearing: Hashable {
+    struct SessionAdvertisement: Hashable {
         let session: SessionID
         let key: AdvertisementKey
     }
@@ -18,49 +18,49 @@ struct Witness {
     private(set) var broken: [String] = []
     /// What one run of the app has decided, also where it is not on the disk: a kill loses what is not.
     private struct Run {
-        var received: Set<Hearing> = []
-        var handedOut: Set<Hearing> = []
+        var received: Set<SessionAdvertisement> = []
+        var handedOut: Set<SessionAdvertisement> = []
         /// Those with an outcome, or of which it was said that they have none.
-        var settled: Set<Hearing> = []
+        var settled: Set<SessionAdvertisement> = []
         /// Clicked while they were neither.
-        var clicked: Set<Hearing> = []
+        var clicked: Set<SessionAdvertisement> = []
     }
 
     private var current = Run()
     /// Given to the app.
-    private(set) var handedOut: Set<Hearing> = []
+    private(set) var handedOut: Set<SessionAdvertisement> = []
     /// Given to the app in an earlier run and again in a later one.
     private(set) var handedOutAgain = 0
     /// Of these the disk knows that they were handed out.
-    private var handedOutOnDisk: Set<Hearing> = []
+    private var handedOutOnDisk: Set<SessionAdvertisement> = []
     /// Of these the disk knows that they were clicked.
-    private var clickedOnDisk: Set<Hearing> = []
+    private var clickedOnDisk: Set<SessionAdvertisement> = []
     /// Received from the gateway, by the disk.
-    private(set) var received: Set<Hearing> = []
+    private(set) var received: Set<SessionAdvertisement> = []
     /// By the disk.
-    private(set) var outcomes: [Hearing: Outcome] = [:]
+    private(set) var outcomes: [SessionAdvertisement: Outcome] = [:]
     /// By the disk: said to be unknown.
-    private(set) var unknown: Set<Hearing> = []
+    private(set) var unknown: Set<SessionAdvertisement> = []
     /// Clicked by the listener while neither an outcome was known nor that there is none, in a run that kept it.
-    private(set) var clicked: Set<Hearing> = []
+    private(set) var clicked: Set<SessionAdvertisement> = []
     private(set) var confirmed: Set<UInt64> = []
     private(set) var givenUp: [String] = []
     private(set) var kills = 0
     private(set) var resumptions = 0
     private(set) var sessions: Set<SessionID> = []
     /// Told by events; of runs that were ended some events never come.
-    private var toldOutcomes: Set<Hearing> = []
-    private var toldUnknown: Set<Hearing> = []
+    private var toldOutcomes: Set<SessionAdvertisement> = []
+    private var toldUnknown: Set<SessionAdvertisement> = []
     private var announced: Set<String> = []
     private var resolved: Set<String> = []
-    private var records: [UInt64: Hearing] = [:]
+    private var records: [UInt64: SessionAdvertisement] = [:]
     private var eventsWereLost = false
     private var arrived: Set<String> = []
     private(set) var trackingAttempts = 0
     /// Outcomes that say expired, held against the gateway's plan.
     private(set) var expiries = 0
     /// Told while the disk took nothing: where the app is killed then, its next run can tell something else.
-    private var toldWithoutDisk: [Hearing: Set<Outcome>] = [:]
+    private var toldWithoutDisk: [SessionAdvertisement: Set<Outcome>] = [:]
     /// How many outcomes were told so and are not what the disk knows.
     private(set) var uncertain = 0
     var handedOutWithoutDisk = 0
@@ -75,8 +75,8 @@ struct Witness {
     var calmConnections = 0
     var pushedJoins = 0
     var subscribedJoins = 0
-    /// How often a ring let go what somebody had not taken.
-    var laps = 0
+    /// How often a ring dropped unsent notices.
+    var overruns = 0
 
     /// A notice was missing on a connection that loses nothing: it fell between the answer to the join and what is heard.
     mutating func missedNoticeOnCalmConnection() {
@@ -92,16 +92,18 @@ struct Witness {
         case .batch(let notice, let batch, _):
             guard let id = notice.breakID else { return }
             for each in batch.advertisements {
-                let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: each.id))
-                let isNew = self.current.received.insert(hearing).inserted
-                if !isNew || self.received.contains(hearing) { self.broken.append("\(hearing.key) was fetched twice") }
+                let pair = SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: each.id))
+                let isNew = self.current.received.insert(pair).inserted
+                if !isNew || self.received.contains(pair) { self.broken.append("\(pair.key) was fetched twice") }
             }
         case .outcome(let request):
             guard let record = OutboxRecord(request) else { return }
             let key = AdvertisementKey(breakID: record.key.id, id: record.outcome.advertisementID)
-            self.current.settled.insert(Hearing(session: record.session, key: key))
+            self.current.settled.insert(SessionAdvertisement(session: record.session, key: key))
         case .forgotten(let session, let id, let ad):
-            self.current.settled.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+            self.current.settled.insert(
+                SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: ad))
+            )
         default: break
         }
     }
@@ -112,10 +114,10 @@ struct Witness {
         else { return }
         for outcome in acknowledge.outcomes {
             let key = AdvertisementKey(breakID: acknowledge.key.id, id: outcome.advertisementID)
-            let hearing = Hearing(session: request.session, key: key)
-            guard self.outcomes[hearing] != outcome else { continue }
+            let pair = SessionAdvertisement(session: request.session, key: key)
+            guard self.outcomes[pair] != outcome else { continue }
             if isDiskUsed { self.broken.append("the outcome of \(key) was told before it was on the disk") }
-            self.toldWithoutDisk[hearing, default: []].insert(outcome)
+            self.toldWithoutDisk[pair, default: []].insert(outcome)
         }
     }
 
@@ -126,31 +128,35 @@ struct Witness {
         case .batch(let notice, let batch, _):
             guard let id = notice.breakID else { return }
             for each in batch.advertisements {
-                let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: each.id))
-                if !self.received.insert(hearing).inserted { self.broken.append("\(hearing.key) was fetched twice") }
+                let pair = SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: each.id))
+                if !self.received.insert(pair).inserted { self.broken.append("\(pair.key) was fetched twice") }
             }
         case .outcome(let request):
             // As it is on the disk, with durations in milliseconds.
             guard let stored = try? ListenerRequest(decoding: request.encoded()), let record = OutboxRecord(stored)
             else { return self.broken.append("an outcome without one") }
             let key = AdvertisementKey(breakID: record.key.id, id: record.outcome.advertisementID)
-            let hearing = Hearing(session: record.session, key: key)
-            if self.outcomes.updateValue(record.outcome, forKey: hearing) != nil {
+            let pair = SessionAdvertisement(session: record.session, key: key)
+            if self.outcomes.updateValue(record.outcome, forKey: pair) != nil {
                 self.broken.append("\(key) has two outcomes")
             }
-            self.records[record.number] = hearing
+            self.records[record.number] = pair
         case .settled(let numbers, let reason):
             for number in numbers {
                 if let reason { self.givenUp.append(reason.sentence) } else { self.confirmed.insert(number) }
             }
         case .forgotten(let session, let id, let ad):
-            let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad))
-            if !self.unknown.insert(hearing).inserted { self.broken.append("\(hearing.key) is unknown twice") }
+            let pair = SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: ad))
+            if !self.unknown.insert(pair).inserted { self.broken.append("\(pair.key) is unknown twice") }
         case .handedOut(let id, let ad):
-            self.handedOutOnDisk.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+            self.handedOutOnDisk.insert(
+                SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: ad))
+            )
         case .progress(let id, let ad, let progress):
             guard progress.clicked else { return }
-            self.clickedOnDisk.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+            self.clickedOnDisk.insert(
+                SessionAdvertisement(session: session, key: AdvertisementKey(breakID: id, id: ad))
+            )
         case .breakClosed, .sessionOver, .alive, .tracking, .trackingForgotten: break
         }
     }
@@ -171,7 +177,7 @@ struct Witness {
     /// An outcome that is to be told, against the gateway's plan: what has its place still ahead is not expired.
     ///
     /// Only where the listener knows all that the gateway knows. A break that must not cut drops what no longer fits, and one
-    /// that was cancelled while nobody listened has no place any more.
+    /// that was cancelled without a listener has no place any more.
     mutating func told(_ kind: JournalEntry.Kind, core: ListenerCore, now: LocalInstant, gateway: CoreGateway) {
         guard case .outcome(let request) = kind, let record = OutboxRecord(request), record.session == core.session,
             record.outcome.reason == .expired, core.conversation.follower.last == gateway.head,
@@ -197,9 +203,9 @@ struct Witness {
         self.kills += 1
         self.eventsWereLost = true
         // A click is lost where neither it nor the outcome that says so is on the disk.
-        for hearing in self.current.clicked
-        where !self.clickedOnDisk.contains(hearing) && self.outcomes[hearing] == nil {
-            self.clicked.remove(hearing)
+        for pair in self.current.clicked
+        where !self.clickedOnDisk.contains(pair) && self.outcomes[pair] == nil {
+            self.clicked.remove(pair)
         }
         self.current = Run()
     }
@@ -237,7 +243,7 @@ struct Witness {
         }
     }
 
-    /// The attempt arrived, or nobody knows whether it did.
+    /// The attempt arrived, or may have arrived.
     mutating func trackingArrived(_ url: String) {
         self.arrived.insert(url)
     }
@@ -250,20 +256,25 @@ struct Witness {
         case .announced(let each): self.announced.insert(each.id)
         case .available(let each, let advertisements):
             self.resolved.insert(each.id)
-            for each in advertisements where self.isKnownToBeHandedOut(Hearing(session: session, key: each.key)) {
+            for each in advertisements
+            where self.isKnownToBeHandedOut(SessionAdvertisement(session: session, key: each.key)) {
                 self.broken.append("\(each) was queued after it was handed out")
             }
         case .missed(let each, _): self.resolved.insert(each.id)
         case .withdrawn(let withdrawal): self.resolved.insert(withdrawal.breakID)
         case .outcome(let outcome):
             // An earlier session's is told in a later one.
-            self.toldOutcomes.formUnion(self.sessions.map { Hearing(session: $0, key: outcome.advertisement.key) })
+            self.toldOutcomes.formUnion(
+                self.sessions.map { SessionAdvertisement(session: $0, key: outcome.advertisement.key) }
+            )
             if outcome.heard < .zero || outcome.heard > outcome.advertisement.exactDuration {
                 self.broken.append("\(outcome.advertisement) was heard for \(outcome.heard)")
             }
-        case .outcomeUnknown(let each): self.toldUnknown.insert(Hearing(session: session, key: each.key))
+        case .outcomeUnknown(let each): self.toldUnknown.insert(SessionAdvertisement(session: session, key: each.key))
         case .interrupted(let all):
-            for each in all { self.toldUnknown.formUnion(self.sessions.map { Hearing(session: $0, key: each.key) }) }
+            for each in all {
+                self.toldUnknown.formUnion(self.sessions.map { SessionAdvertisement(session: $0, key: each.key) })
+            }
         case .notUnderstood(let what): self.broken.append("not understood: \(what)")
         default: break
         }
@@ -275,20 +286,20 @@ struct Witness {
         now: LocalInstant,
         gatewayTime: Timestamp
     ) {
-        let hearing = Hearing(session: core.session, key: advertisement.key)
+        let pair = SessionAdvertisement(session: core.session, key: advertisement.key)
         // Twice only where the first time was in an earlier run, whose record did not reach the disk.
-        if self.isKnownToBeHandedOut(hearing) { self.broken.append("\(advertisement) was handed out twice") }
-        if !self.handedOut.insert(hearing).inserted { self.handedOutAgain += 1 }
-        self.current.handedOut.insert(hearing)
-        if !self.received.contains(hearing), !self.current.received.contains(hearing) {
+        if self.isKnownToBeHandedOut(pair) { self.broken.append("\(advertisement) was handed out twice") }
+        if !self.handedOut.insert(pair).inserted { self.handedOutAgain += 1 }
+        self.current.handedOut.insert(pair)
+        if !self.received.contains(pair), !self.current.received.contains(pair) {
             self.broken.append("\(advertisement) came from nowhere")
         }
-        if self.isSettled(hearing) { self.broken.append("\(advertisement) was handed out after its outcome") }
+        if self.isSettled(pair) { self.broken.append("\(advertisement) was handed out after its outcome") }
         // What the listener knows of the break; the gateway may know more, which takes time to arrive.
         guard let notice = core.book.entries[advertisement.key.breakID]?.notice, !notice.preStream,
             let end = notice.end, let bound = core.conversation.clock.errorBound(at: now)
         else { return }
-        let playhead = gatewayTime - core.hearing.delay(at: now, gateway: gatewayTime)
+        let playhead = gatewayTime - core.playbackDelay.delay(at: now, gateway: gatewayTime)
         if playhead > end + bound + .milliseconds(100) {
             self.broken.append("\(advertisement) was handed out \(playhead - end) after its break")
         }
@@ -296,20 +307,20 @@ struct Witness {
 
     /// The listener acts on an advertisement that was handed out.
     mutating func clicked(_ advertisement: Advertisement, session: SessionID) {
-        let hearing = Hearing(session: session, key: advertisement.key)
-        guard !self.isSettled(hearing) else { return }
-        self.clicked.insert(hearing)
-        self.current.clicked.insert(hearing)
+        let pair = SessionAdvertisement(session: session, key: advertisement.key)
+        guard !self.isSettled(pair) else { return }
+        self.clicked.insert(pair)
+        self.current.clicked.insert(pair)
     }
 
     /// Whether the listener must know that the advertisement was handed out.
-    private func isKnownToBeHandedOut(_ hearing: Hearing) -> Bool {
-        self.current.handedOut.contains(hearing) || self.handedOutOnDisk.contains(hearing)
+    private func isKnownToBeHandedOut(_ pair: SessionAdvertisement) -> Bool {
+        self.current.handedOut.contains(pair) || self.handedOutOnDisk.contains(pair)
     }
 
-    /// Whether the listener must know what became of the advertisement, or that nobody does.
-    private func isSettled(_ hearing: Hearing) -> Bool {
-        self.outcomes[hearing] != nil || self.unknown.contains(hearing) || self.current.settled.contains(hearing)
+    /// Whether the listener must know the outcome of the advertisement, or that it is unknown.
+    private func isSettled(_ pair: SessionAdvertisement) -> Bool {
+        self.outcomes[pair] != nil || self.unknown.contains(pair) || self.current.settled.contains(pair)
     }
 
     /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
@@ -346,8 +357,8 @@ struct Witness {
             default: break
             }
         }
-        for (hearing, outcome) in self.outcomes where outcome.clicked != self.clicked.contains(hearing) {
-            faults.append("\(hearing.key) was \(outcome.clicked ? "not clicked" : "clicked"), and its outcome differs")
+        for (pair, outcome) in self.outcomes where outcome.clicked != self.clicked.contains(pair) {
+            faults.append("\(pair.key) was \(outcome.clicked ? "not clicked" : "clicked"), and its outcome differs")
         }
         for number in self.records.keys where !self.confirmed.contains(number) {
             faults.append("outcome \(number) was not confirmed")
@@ -403,13 +414,13 @@ struct Witness {
                 // A delivery that was not durable is known by its acknowledgement only.
                 let received = Int64(self.received.count { $0.key == key })
                 if counts.delivered < Int64(mine.count) || (self.kills == 0 && counts.delivered < received) {
-                    // What a gateway that failed did not record and nobody acknowledged stays unknown to it.
+                    // An outcome that a failed gateway did not record, and that was not acknowledged, stays unknown to it.
                     if counts.delivered < Int64(mine.count) { faults.append("\(key) was delivered more often") }
                 }
             }
         }
-        for hearing in self.outcomes.keys where !counted.contains(hearing.key) {
-            faults.append("\(hearing.key) is not in the books")
+        for pair in self.outcomes.keys where !counted.contains(pair.key) {
+            faults.append("\(pair.key) is not in the books")
         }
         return faults
     }

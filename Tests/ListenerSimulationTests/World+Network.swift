@@ -220,7 +220,7 @@ extension World {
 
     /// Tells the witness how often rings were full, before their loops end.
     mutating func countLaps() {
-        self.witness.laps += self.loops.reduce(0) { $0 + $1.lapCount }
+        self.witness.overruns += self.loops.reduce(0) { $0 + $1.overrunCount }
     }
 
     private mutating func hear(_ loop: Int) -> UInt32 {

@@ -161,7 +161,7 @@ struct World {
                 preStream: true,
                 hold: .seconds(600)
             )
-            // Nobody is there to be told.
+            // There is no app to tell.
             _ = self.ask(.publish(publish))
         }
         self.schedule(.broadcaster, in: 1)
@@ -423,7 +423,7 @@ struct World {
             self.gateway.restart(losesHistory: self.chance(0.4))
             self.makeLoops()
         case ..<0.35:
-            // The connection hangs: nothing arrives, and nobody says so.
+            // The connection hangs: nothing arrives, without an error.
             self.hangUp()
             return
         case ..<0.5:
@@ -492,7 +492,7 @@ struct World {
 
     /// Calls a tracking URL.
     ///
-    /// It arrives, or it certainly does not, or nobody knows, also because the app is killed.
+    /// It arrives, or it certainly does not, or that is not known, also because the app is killed.
     private mutating func call(_ request: TrackingRequest) {
         self.witness.tracked(request, disk: self.core.disk == .none ? nil : self.disk)
         var result = TrackingResult.answered(status: 204)

@@ -113,7 +113,7 @@ struct LinkHandlerTests {
         #expect(try stand.sent().isEmpty)
     }
 
-    @Test func `whoever answers stays, and is asked again`() throws {
+    @Test func `a peer that answers stays, and gets the next heartbeat`() throws {
         let stand = try LinkStand.opened()
         for _ in 0..<10 {
             stand.wait(.seconds(20))
@@ -126,7 +126,7 @@ struct LinkHandlerTests {
         #expect(stand.failures.isEmpty)
     }
 
-    @Test func `whoever falls silent at the worst moment is gone within three heartbeats`() throws {
+    @Test func `a silent peer is closed within three heartbeats`() throws {
         let stand = try LinkStand.opened()
         stand.wait(.milliseconds(1))
         try stand.hear(message([[1]]))

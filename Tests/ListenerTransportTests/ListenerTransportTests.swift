@@ -19,7 +19,7 @@ func makeClient(
         stream: LiveStream(id: "radio1")
     )
     configuration.timings.retryDelayMax = .milliseconds(250)
-    // However slow the machine is, nobody gives up; and a start that has come back has come through.
+    // However slow the machine is, no timeout expires; and a start that has come back has come through.
     configuration.timings.connectTimeout = .seconds(3_600)
     configuration.timings.subscriptionTimeout = .seconds(3_600)
     configuration.timings.requestTimeout = .seconds(3_600)
@@ -379,7 +379,7 @@ struct ListenerTransportTests {
         await rig.shutDown()
     }
 
-    /// A notice with this many bytes, which nobody understands.
+    /// A notice with this many bytes, which has no meaning.
     private func notice(bytes: Int) -> [[UInt8]] {
         let topic = NoticeFrame.topic(of: testStream)
         return [topic + [UInt8](repeating: 0xFF, count: bytes - topic.count)]
@@ -431,7 +431,7 @@ struct ListenerTransportTests {
 }
 
 #if os(Linux)
-/// In processes of their own, where nobody else opens descriptors or starts threads.
+/// In processes of their own, where no other test opens descriptors or starts threads.
 @Suite(.suiteLimit)
 struct ResourceTests {
     struct Use: Hashable {

@@ -48,7 +48,7 @@ final class RawGateway: Sendable {
         )
     }
 
-    /// Sends one message as it is, to whoever subscribed or joined.
+    /// Sends one message as it is, to each peer that subscribed or joined.
     func publish(_ frames: [[UInt8]]) async { await self.desk.publish(frames) }
 
     func publish(_ notice: Notice) async {

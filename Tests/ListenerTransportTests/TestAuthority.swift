@@ -4,7 +4,7 @@
 import Foundation
 import TestSupport
 
-/// Somebody who signs certificates, with a key of a test's own: made by the command `openssl`, in a folder that goes with it.
+/// A certificate authority with a key of a test's own: made by the command `openssl`, in a folder that goes with it.
 final class TestAuthority: Sendable {
     struct Failure: Error {
         let arguments: [String]

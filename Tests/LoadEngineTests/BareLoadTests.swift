@@ -315,9 +315,9 @@ struct BareLoadTests {
         #expect(sentence.contains("closed the connection"))
     }
 
-    @Test func `nobody there is said`() async throws {
-        let nobody = try HeldPort()
-        let endpoint = try Endpoint(nobody.endpoint)
+    @Test func `a refused connection is reported`() async throws {
+        let closed = try HeldPort()
+        let endpoint = try Endpoint(closed.endpoint)
         let error = try await onThread {
             #expect(throws: LoadError.self) {
                 var settings = RequestsSettings(requests: endpoint, broadcast: nil, kind: .time, connections: 1)

@@ -195,7 +195,7 @@ struct EncryptedLoadTests {
         #expect(mismatch.contains("the peer's certificate is not trusted: hostname mismatch"), "\(mismatch)")
         named.serverName = "127.0.0.2"
         #expect(try await self.sentence(named).contains("IP address mismatch"))
-        // The system trusts nobody of ours.
+        // The system does not trust the test's authority.
         #expect(try await self.sentence(Encryption()).contains("is not trusted"))
     }
 

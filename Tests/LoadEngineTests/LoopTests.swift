@@ -111,18 +111,18 @@ struct LoopTests {
         #expect(driver.ends == [.violation(.frameTooLong(bytes: 1_001, bytesMax: 1_000))])
     }
 
-    @Test func `nobody there, and a peer of another pattern, are told as what they are`() throws {
+    @Test func `a refused connection and a peer of another pattern are reported as such`() throws {
         let publisher = try Socket(.xpub, in: self.context)
         let wrong = try Endpoint(try publisher.bind(self.anyPort))
         let port = try HeldPort()
-        let nobody = try Endpoint(port.endpoint)
+        let closed = try Endpoint(port.endpoint)
         let driver = ScriptedDriver()
         let loop = try LoadLoop(driver: driver, connectionsMax: 2)
         driver.onEnd = { end, loop in
             if driver.ends.count == 2 { loop.stop() }
         }
         _ = loop.connect(.req, to: wrong, tag: 1)
-        _ = loop.connect(.sub, to: nobody, tag: 2)
+        _ = loop.connect(.sub, to: closed, tag: 2)
         try loop.run()
         #expect(driver.ends.contains { $0 == .refused || $0 == .closedByPeer })
         #expect(driver.ends.contains { $0 == .violation(.incompatible(.req, .xpub)) || $0 == .closedByPeer })
@@ -267,7 +267,7 @@ struct LoopTests {
         #expect(unlimited.due(at: start, inProgress: 60) == 4)
     }
 
-    @Test func `what a ROUTER sends unasked is a notice on DEALER, and the end where nobody takes any`() throws {
+    @Test func `what a ROUTER sends unasked is a notice on DEALER, and the end on other sockets`() throws {
         for takes in [true, false] {
             let router = try Socket(.router, in: self.context)
             let endpoint = try Endpoint(try router.bind(self.anyPort))

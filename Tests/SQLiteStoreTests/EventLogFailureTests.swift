@@ -84,7 +84,7 @@ struct EventLogFailureTests {
                 let places = records.filter { $0.bytes == attempt.bytes }.map(\.offset)
                 switch attempt.result {
                 case .success(let offset): #expect(places == [offset], comment)
-                case .failure(.noRoom): #expect(places.isEmpty, comment)
+                case .failure(.outOfSpace): #expect(places.isEmpty, comment)
                 case .failure:
                     #expect(places.count <= 1, comment)
                     uncertain += places.count
@@ -122,7 +122,7 @@ struct EventLogFailureTests {
                 #expect(log.failure == nil, comment)
                 #expect(second.attempts.allSatisfy { $0.result.isSuccess } && second.others.isEmpty, comment)
                 for error in refused {
-                    guard case .noRoom = error else {
+                    guard case .outOfSpace = error else {
                         Issue.record("\(comment): \(error)")
                         continue
                     }
@@ -219,9 +219,9 @@ struct EventLogFailureTests {
     }
 }
 
-/// Somebody else has the file.
+/// Another process has the file.
 extension EventLogFailureTests {
-    /// Somebody who looks at the file and holds it.
+    /// A process that reads the file and locks it.
     private func other(_ folder: FaultyFolder) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -235,7 +235,7 @@ extension EventLogFailureTests {
         return limits
     }
 
-    @Test func `an append waits for somebody else who writes`() async throws {
+    @Test func `an append waits for another writer`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         // Doubled each time, it is tried for longer than anything here takes.
@@ -258,7 +258,7 @@ extension EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `somebody else who writes for too long has appends refused, and the log goes on`() async throws {
+    @Test func `a writer that takes too long has appends refused, and the log goes on`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         limits.busyRetriesMax = 2
@@ -276,7 +276,7 @@ extension EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `a checkpoint that somebody else keeps from beginning is no failure`() async throws {
+    @Test func `a checkpoint that another process prevents is no failure`() async throws {
         let folder = try FaultyFolder()
         var limits = self.limits()
         limits.checkpointBytes = 100_000
@@ -314,8 +314,8 @@ extension EventLogFailureTests {
             (517 as Int32, 778 as Int32, 1_034 as Int32, 522 as Int32, 11 as Int32)
         for phase in LogFailure.Phase.allCases {
             for code in [busy, locked, busySnapshot] { #expect(decide(code, phase) == .retry) }
-            #expect(decide(full, phase) == .noRoom)
-            for errno in [ENOSPC, EDQUOT, EFBIG] { #expect(decide(ioWrite, phase, errno: errno) == .noRoom) }
+            #expect(decide(full, phase) == .outOfSpace)
+            for errno in [ENOSPC, EDQUOT, EFBIG] { #expect(decide(ioWrite, phase, errno: errno) == .outOfSpace) }
             #expect(decide(ioWrite, phase, errno: EIO) == .uncertain)
             // Room that is missing only when the file is synchronised: what was written before may be lost.
             for errno in [ENOSPC, EIO] { #expect(decide(ioSync, phase, errno: errno) == .uncertain) }

@@ -25,7 +25,7 @@ struct EventLogLimitTests {
         do throws(EventLogError) {
             while true { confirmed = try await log.append([UInt8](repeating: 1, count: record), to: self.lane) }
         } catch {
-            guard case .noRoom = error else {
+            guard case .outOfSpace = error else {
                 Issue.record("it is not said that there is no room: \(error)")
                 return confirmed
             }
@@ -160,7 +160,7 @@ struct EventLogLimitTests {
         #expect(try await log.head(of: self.lane) < 10)
         #expect(try !#require(log.usage).isReached)
         while try !#require(log.usage).isReached { _ = try await log.append(record, to: self.lane) }
-        // Whoever has to write all the same may.
+        // A record that must be written still may be.
         #expect(try await log.append([2], to: .breaks) == 1)
         let full = try #require(log.usage)
         #expect(!full.isExhausted)

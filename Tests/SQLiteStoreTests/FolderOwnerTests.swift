@@ -14,7 +14,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What root makes in a data directory of somebody else's can be read there afterwards.
+/// Files that root makes in another user's data directory stay readable for that user.
 @Suite(.suiteLimit)
 struct FolderOwnerTests {
     private let directory: TemporaryDirectory
@@ -23,7 +23,7 @@ struct FolderOwnerTests {
 
     init() throws { self.directory = try TemporaryDirectory() }
 
-    /// A folder of somebody else's.
+    /// A folder of another user.
     private func folder(_ name: String = UUID().uuidString) throws -> String {
         guard geteuid() == 0 else { try Test.cancel("only root gives files away") }
         let path = self.directory.fresh(name)

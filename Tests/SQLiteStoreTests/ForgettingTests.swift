@@ -113,8 +113,8 @@ struct ForgettingTests {
         await books.close()
     }
 
-    @Test func `who was never there changes nothing, and nobody is forgotten twice`() async throws {
-        let books = try await self.books("nobody")
+    @Test func `an unknown session changes nothing, and none is forgotten twice`() async throws {
+        let books = try await self.books("unknown")
         let before = try await self.sessions(books)
         #expect(try await books.ledger.forget(Books.session(1_001)).isEmpty)
         #expect(try await self.sessions(books) == before)
@@ -161,7 +161,7 @@ struct ForgettingTests {
             await books.close()
             if !isDone { cutOff += 1 }
 
-            // Until then nobody calls the books wrong.
+            // Until then no check calls the books wrong.
             do {
                 #expect(try await self.verify(killed).isRight, comment)
             } catch VerificationError.unavailable(let sentence) {

@@ -32,7 +32,7 @@ struct LedgerPruneTests {
         #expect(try await ledger.prune(rowsOfBreaksEndedBefore: later, totalsBefore: self.end) == [self.one])
         #expect(try await ledger.prune(rowsOfBreaksEndedBefore: later, totalsBefore: self.end) == [])
         #expect(try await ledger.everything() == before)
-        // What comes now may be a repeat: nobody can know.
+        // A new outcome may be a repeat: that is not known.
         try await ledger.post(
             [Books.delivery(9), Books.delivery(9, of: 2)],
             [try Books.outcome(1, 0), try Books.outcome(8, 1)]

@@ -185,7 +185,7 @@ struct LedgerRecoveryTests {
         case "cut": _ = unsafe truncate(newest.path, 8_192)
         default: try FileManager.default.removeItem(atPath: newest.path)
         }
-        // A copy that was never finished is nobody's.
+        // A copy that was never finished has no owner.
         try Data([1, 2, 3])
             .write(
                 to: URL(fileURLWithPath: books.path + "/copies/ledger-new.sqlite.partial")

@@ -74,9 +74,9 @@ struct LedgerVariantTests {
                 return counts
             }
             #expect(sums == expected)
-            // Nobody had it: that is no failure.
-            let nobody = try await ledger.report(self.query(.max, of: id))
-            #expect(nobody.breaks.map(\.sessions) == [0] && nobody.total == OutcomeCounts() && nobody.balances)
+            // No session had it: that is no failure.
+            let empty = try await ledger.report(self.query(.max, of: id))
+            #expect(empty.breaks.map(\.sessions) == [0] && empty.total == OutcomeCounts() && empty.balances)
         }
         #expect(RandomBooks.variants.allSatisfy { sessionsOf[$0] ?? 0 > 0 })
         await harness.close()

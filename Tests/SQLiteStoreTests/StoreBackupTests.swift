@@ -333,7 +333,7 @@ struct StoreBackupTests {
         await stores.close()
     }
 
-    @Test func `what a killed backup left goes, and what is somebody's stays`() async throws {
+    @Test func `the rest of a killed backup is removed, and files of others stay`() async throws {
         let stores = try self.open(self.directory.fresh("data"))
         let folder = self.directory.fresh("backup")
         let partial = folder + ".partial"

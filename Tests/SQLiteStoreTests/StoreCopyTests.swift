@@ -140,7 +140,7 @@ struct StoreCopyTests {
             StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: 999 + kept)
                 == .noSpace(path: "c", bytesNeeded: 1_000 + kept, bytesFree: 999 + kept)
         )
-        #expect(StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: nil) == nil, "nobody knows")
+        #expect(StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: nil) == nil, "it is not known")
     }
 
     @Test func `a copy that is cancelled leaves nothing, and the ledger goes on`() async throws {

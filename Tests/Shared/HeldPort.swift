@@ -7,11 +7,11 @@ import Glibc
 import Darwin
 #endif
 
-/// A TCP port of 127.0.0.1 that nobody else gets as long as this lives, whoever listens there meanwhile, and whoever ends.
+/// A TCP port of 127.0.0.1 that is reserved as long as this lives, whichever servers listen there meanwhile, and end.
 ///
 /// For servers that come late, or go and return. A port that is asked for, given back and taken again may have got
-/// somebody else by then. This socket is bound and never listens: who connects is refused until a server listens there
-/// that was told the number and sets `SO_REUSEADDR`, as all of ours do. The kernel gives nobody a bound port by itself.
+/// another program by then. This socket is bound and never listens: connections are refused until a server listens there
+/// that was told the number and sets `SO_REUSEADDR`, as all of ours do. The kernel never assigns a bound port by itself.
 /// (socket(7) and tcp(7) of Linux, `SO_REUSEADDR`)
 final class HeldPort: Sendable {
     /// The port's number.

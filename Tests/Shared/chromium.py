@@ -9,7 +9,7 @@
     page.screenshot("page.png")
     browser.close()
 
-Messages go through two pipes (--remote-debugging-pipe), each ended by a zero byte: there is no port that somebody else could have.
+Messages go through two pipes (--remote-debugging-pipe), each ended by a zero byte: there is no port that another program could have.
 https://chromedevtools.github.io/devtools-protocol/
 """
 import base64, collections, json, os, shutil, signal, subprocess, tempfile, threading, time
@@ -311,7 +311,7 @@ class Page:
                 # Another page knows nothing of it: the click led there.
                 if self.evaluate("window.clickOfTest") not in ("none", "missed"):
                     return
-            assert time.monotonic() < deadline, f"nobody can click {selector}: it moves, or something covers it\n{self.text()}"
+            assert time.monotonic() < deadline, f"{selector} cannot be clicked: it moves, or something covers it\n{self.text()}"
 
     def accessibility(self):
         """What a screen reader is told: role, name and whether it can be focused of every node that is not passed over."""

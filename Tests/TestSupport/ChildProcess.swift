@@ -33,7 +33,7 @@ package final class ChildProcess: Sendable {
     private let input: Descriptor?
     private let output: Descriptor?
     private let errors: Descriptor?
-    /// How it ended, once somebody waited for it.
+    /// How it ended, once it was awaited.
     private let status = Mutex<Int32?>(nil)
 
     /// Starts it.

@@ -265,7 +265,7 @@ struct MonitorTests {
         }
     }
 
-    @Test func `a polling thread that ends first does not leave a monitor that nobody reads`() async throws {
+    @Test func `a polling thread that ends first does not leave an unread monitor`() async throws {
         let socket = try await withPollingThread { thread in
             let context = self.context
             return try await Witness(on: thread)

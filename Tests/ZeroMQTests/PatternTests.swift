@@ -142,7 +142,7 @@ struct PatternTests {
         #expect(try socket.waitUntilReadable(for: .milliseconds(1)) == false)
     }
 
-    @Test func `nobody to send to is a value`() throws {
+    @Test func `a send without a peer is a value`() throws {
         #expect(try Socket(.push, in: self.context).send([1]) == .wouldBlock)
         #expect(try Socket(.dealer, in: self.context).sendRequest(RawSpan()) == .wouldBlock)
     }

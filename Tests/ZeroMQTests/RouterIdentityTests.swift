@@ -40,7 +40,7 @@ struct RouterIdentityTests {
             seen.insert(String(line))
         }
         #expect(seen.count == 3)
-        // What the C library's numbers begin with when nobody has seeded them.
+        // What the C library's numbers begin with without a seed.
         #expect(!seen.contains("first id=0.6b.8b.45.67"))
     }
 }

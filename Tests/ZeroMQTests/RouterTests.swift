@@ -221,7 +221,7 @@ struct RouterTests {
         #expect(try slow.nextFrames() == [[], [5]])
     }
 
-    @Test func `a peer over the network that does not read blocks nobody`() throws {
+    @Test func `a peer over the network that does not read blocks no other`() throws {
         let router = try self.makeRouter()
         try router.set(.sendHighWaterMark, to: 4)
         let dealer = try Socket(.dealer, in: self.context)

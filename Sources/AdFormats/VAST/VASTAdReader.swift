@@ -101,7 +101,7 @@ struct VASTAdReader {
             }
     }
 
-    /// What the document says; where it says nothing, audio if all media is (before VAST 4.1 nothing could be said).
+    /// The document's kind; without one, audio if all media is (before VAST 4.1 there was no kind).
     private func kind(of mediaFiles: [AdMediaFile]) -> AdContent.Kind {
         self.element.attribute("adType").flatMap { AdContent.Kind(rawValue: $0.lowercased()) }
             ?? (mediaFiles.allSatisfy { $0.type.lowercased().hasPrefix("audio/") } ? .audio : .video)

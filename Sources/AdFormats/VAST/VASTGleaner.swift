@@ -3,7 +3,7 @@
 
 /// Takes values from VAST elements and remembers what it could not take.
 struct VASTGleaner {
-    /// What was not taken so far.
+    /// The parts that were left out so far.
     private(set) var leftOut: [LeftOut] = []
     /// The bounds of what is taken.
     let limits: AdFormatLimits

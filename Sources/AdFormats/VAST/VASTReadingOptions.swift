@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What to take from a VAST document, and how much.
+/// The parts to read of a VAST document, and their limits.
 public struct VASTReadingOptions: Hashable, Sendable {
     /// Whether to take all stand-alone ads of a document without a pod, in document order.
     ///

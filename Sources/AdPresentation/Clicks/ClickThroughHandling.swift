@@ -16,7 +16,7 @@ public protocol ClickThroughOpener: AnyObject, Sendable {
     func open(_ url: URL, completion: @escaping @MainActor @Sendable (_ isOpened: Bool) -> Void)
 }
 
-/// What happened as a user acted on an advertisement.
+/// The result of a user's action on an advertisement.
 ///
 /// New cases may appear in a minor release.
 @nonexhaustive
@@ -34,7 +34,7 @@ public enum ClickThroughEvent: Hashable, Sendable {
     case refused(address: String, ClickThroughRefusal)
 }
 
-/// What is done when a user acts on an advertisement.
+/// The handling of a user's action on an advertisement.
 ///
 /// ```swift
 /// AdvertisementSettings.shared.clickThroughs.onEvent = { event in
@@ -52,7 +52,7 @@ public struct ClickThroughHandling: Sendable {
     /// Is told what happens; `nil`: events are not reported.
     public var onEvent: (@MainActor @Sendable (ClickThroughEvent) -> Void)?
 
-    /// What suits the system.
+    /// The system's default.
     public init() {
         self.opener = SystemLinks.opener
     }

@@ -119,7 +119,7 @@ public struct AdPluginConformance {
         if first === second { report.add(.onePresenterPerAd, in: flow, "the same presenter twice") }
     }
 
-    /// What is known of the host and the parent of a presenter after the app let go of them.
+    /// The state of a presenter's host and parent after the app has released them.
     private struct Leftovers {
         let presenter: any AdPresenterProtocol
         weak var probe: ConformanceProbe?

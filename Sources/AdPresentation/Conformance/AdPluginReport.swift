@@ -7,14 +7,14 @@
     public let rule: AdRule
     /// In which flow it was broken.
     public let flow: String
-    /// What was seen.
+    /// The observation.
     public let seen: String
 
     /// The rule's name, the rule, and what was seen in which flow.
     public var description: String { "[\(self.rule.rawValue)] \(self.rule) Seen in '\(self.flow)': \(self.seen)." }
 }
 
-/// What ``AdPluginConformance`` found.
+/// The findings of ``AdPluginConformance``.
 @_spi(ProviderChecks) public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
     /// The provider's name.
     public let provider: String
@@ -22,10 +22,10 @@
     public internal(set) var findings: [AdPluginFinding] = []
     /// The flows that were run.
     public internal(set) var flows: [String] = []
-    /// What could not be checked.
+    /// The rules that could not be checked.
     public internal(set) var unchecked: [Unchecked] = []
 
-    /// What could not be checked, and why, a sentence's end each.
+    /// The rules that could not be checked, and why, each as the end of a sentence.
     public var skipped: [String] { self.unchecked.map(\.description) }
 
     /// Something that could not be checked.

@@ -37,11 +37,11 @@ public struct ContextFeed: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What an ``AdContentSource`` is asked for.
+/// A request to an ``AdContentSource``.
 public struct AdvertisementRequest: Sendable {
     /// Which advertisement.
     public let feed: ContextFeed
-    /// What surrounds it, for instance the address of an article; `nil`: not given.
+    /// The context of the advertisement, for instance the address of an article; `nil`: not given.
     public let context: String?
     /// The shared settings as they were when the load began.
     public let settings: AdvertisementSettings

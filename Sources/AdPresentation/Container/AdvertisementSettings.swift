@@ -3,7 +3,7 @@
 
 public import Logging
 
-/// What all advertisements of this module share: a change counts for what is loaded afterwards.
+/// The settings that all advertisements of this module share: a change applies to later loads.
 ///
 /// ```swift
 /// AdvertisementSettings.shared.consent = consentString
@@ -25,7 +25,7 @@ public struct AdvertisementSettings: Sendable {
     public var logger = Logger(label: "cuecast.presentation")
     /// Whether anything is logged; not to begin with.
     public var loggingEnabled = false
-    /// What the user consented to, as the source wants it, for instance a TCF string; `nil`: not known.
+    /// The user's consent, as the source wants it, for instance a TCF string; `nil`: not known.
     public var consent: String?
     /// How advertisements look; `nil`: as the system does.
     public var appearanceOverride: Appearance?
@@ -34,7 +34,7 @@ public struct AdvertisementSettings: Sendable {
     /// The device's advertising identifier; `nil`: none, or not permitted.
     public var advertisingID: String?
 
-    /// What is done when a user acts on an advertisement.
+    /// The handling of a user's action on an advertisement.
     ///
     /// A change counts at once, also for what is loaded.
     public var clickThroughs = ClickThroughHandling()

@@ -8,7 +8,7 @@ internal import Foundation
 /// Legal: any → loading, loading → loaded or failed, loaded → rendered or failed, any → created, any → failed for want of a
 /// request. Each load has a number; what an earlier one brings is dropped.
 struct AdvertisementStateMachine: Sendable {
-    /// What happened.
+    /// An event.
     enum Event: Sendable {
         /// A load begins.
         case load

@@ -47,7 +47,7 @@ open class AdvertisementView: PlatformView {
     @IBInspectable
     #endif
     public var contextFeedID: String
-    /// What surrounds the advertisement, for instance the address of an article.
+    /// The context of the advertisement, for instance the address of an article.
     ///
     /// A change counts for the next ``loadAd()``.
     #if canImport(ObjectiveC)
@@ -60,14 +60,14 @@ open class AdvertisementView: PlatformView {
     ///
     /// A change counts for the next ``loadAd()``.
     public var source: any AdContentSource
-    /// What shows the content; it serves this container only.
+    /// The renderer of the content; it serves this container only.
     ///
     /// A change counts for the next ``loadAd()``.
     public var renderer: any AdRenderer
-    /// What is done when the user acts on the content; `nil`: what ``AdvertisementSettings/clickThroughs`` says.
+    /// The handling of a user's action on the content; `nil`: as in ``AdvertisementSettings/clickThroughs``.
     public var clickThroughs: ClickThroughHandling?
 
-    /// What is shown, or about to be.
+    /// The content that is shown, or about to be.
     private struct Shown {
         let content: AdContent
         let request: AdvertisementRequest
@@ -84,7 +84,7 @@ open class AdvertisementView: PlatformView {
     private var heightChanges = 0
     /// A height that was told before the view was rendered.
     private var earlyHeight: CGFloat?
-    /// What the renderer draws in.
+    /// The view in which the renderer draws.
     ///
     /// The view itself is not given away, so that it can be freed while content loads.
     private let canvas: PlatformView
@@ -353,7 +353,7 @@ open class AdvertisementView: PlatformView {
 }
 
 extension AdvertisementError {
-    /// What a source or a renderer threw; the cause is kept.
+    /// The error of a source or a renderer; the cause is kept.
     fileprivate init(of error: any Error) {
         self = (error as? AdvertisementError) ?? .loadingError(error)
     }

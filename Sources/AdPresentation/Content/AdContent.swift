@@ -4,7 +4,7 @@
 internal import Cuecast
 public import Foundation
 
-/// What an advertisement shows.
+/// The content of an advertisement.
 public struct AdContent: Hashable, Sendable {
     /// The MIME type of ``bytes``, in lower case and without parameters, for instance `image/png`.
     public let mediaType: String
@@ -14,9 +14,9 @@ public struct AdContent: Hashable, Sendable {
     ///
     /// `nil`: nowhere in particular.
     public let url: String?
-    /// What opens when the user acts on it; `nil`: nothing, or the document says so itself.
+    /// The address that opens when the user acts on it; `nil`: none, or the document has its own.
     public let targetURL: String?
-    /// What to read out instead; `nil`: nothing given.
+    /// The text to read out instead; `nil`: not given.
     public let alternativeText: String?
     /// The gateway's advertisement whose banner it is; `nil`: the content comes from another source.
     private(set) var advertisement: Advertisement?
@@ -94,7 +94,7 @@ public enum AdContentError: LocalizedError, Sendable, CustomStringConvertible {
 }
 
 extension Error {
-    /// What it says to people; where it says nothing, what it is.
+    /// Its sentence for people; if it has none, its kind.
     var sentence: String {
         (self as? any LocalizedError)?.errorDescription ?? (self as? URLError)?.localizedDescription ?? "\(self)"
     }

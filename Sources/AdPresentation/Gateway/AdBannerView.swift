@@ -13,7 +13,7 @@ public import AppKit
 @_spi(Rendering)
 @MainActor
 public final class AdBannerView: PlatformView {
-    /// What is shown; `nil`: nothing yet.
+    /// The shown content; `nil`: none yet.
     public private(set) var content: AdContent?
 
     private let canvas: PlatformView

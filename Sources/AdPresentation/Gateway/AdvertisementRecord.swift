@@ -4,7 +4,7 @@
 internal import Cuecast
 internal import Synchronization
 
-/// What the gateway is told of one advertisement that a presenter shows.
+/// The reports to the gateway about one advertisement that a presenter shows.
 ///
 /// Where it is heard too, that it was seen and clicked only: its outcome comes from the player.
 ///

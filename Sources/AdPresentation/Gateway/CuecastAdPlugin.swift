@@ -33,7 +33,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// The key of the stream's id in a configuration.
     public static let streamKey = "stream"
 
-    /// What is done when a user acts on an advertisement of this plugin; `nil`: what ``AdvertisementSettings/clickThroughs`` says.
+    /// The handling of a user's action on this plugin's advertisements; `nil`: as in ``AdvertisementSettings/clickThroughs``.
     ///
     /// A change counts for presenters that are made afterwards.
     public var clickThroughs: ClickThroughHandling? {
@@ -140,7 +140,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     public func providerName() -> String { Self.name }
 }
 
-/// What the presenters of one plugin share.
+/// The services that the presenters of one plugin share.
 struct CuecastAdServices {
     var advertisements: any Advertisements = AdvertisementCenter.shared
     /// Whether nothing else takes advertisements out of the queue.
@@ -149,7 +149,7 @@ struct CuecastAdServices {
     var stream: LiveStream?
     var fetcher: any AdFetcher = HTTPAdFetcher()
     var makeRenderer: @MainActor () -> any AdRenderer = AdRendering.makeDefault
-    /// What is done when a user acts on an advertisement; `nil`: what the shared settings say.
+    /// The handling of a user's action on an advertisement; `nil`: as in the shared settings.
     var clickThroughs: ClickThroughHandling?
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 

@@ -4,20 +4,20 @@
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-/// What is shown: UIKit's view.
+/// The type of views: UIKit's.
 public typealias PlatformView = UIView
-/// What presents: UIKit's view controller.
+/// The type of presenting view controllers: UIKit's.
 public typealias PlatformViewController = UIViewController
 #elseif canImport(AppKit)
 public import AppKit
 
-/// What is shown: AppKit's view.
+/// The type of views: AppKit's.
 public typealias PlatformView = NSView
-/// What presents: AppKit's view controller.
+/// The type of presenting view controllers: AppKit's.
 public typealias PlatformViewController = NSViewController
 #else
-/// What is shown: a view without a screen, where there is neither UIKit nor AppKit.
+/// The type of views: one without a screen, if there is neither UIKit nor AppKit.
 public typealias PlatformView = HeadlessView
-/// What presents: a view controller without a screen, where there is neither UIKit nor AppKit.
+/// The type of presenting view controllers: one without a screen, if there is neither UIKit nor AppKit.
 public typealias PlatformViewController = HeadlessViewController
 #endif

@@ -45,7 +45,7 @@ public enum Visibility {
 
 /// Arithmetic of rectangles that gives an answer to every input, also to what is not a number.
 enum VisibleArea {
-    /// What both have in common; an empty rectangle where that is nothing.
+    /// The overlap of both; an empty rectangle if there is none.
     static func overlap(of left: CGRect, and right: CGRect) -> CGRect {
         let (minX, maxX) = (Swift.max(left.minX, right.minX), Swift.min(left.maxX, right.maxX))
         let (minY, maxY) = (Swift.max(left.minY, right.minY), Swift.min(left.maxY, right.maxY))

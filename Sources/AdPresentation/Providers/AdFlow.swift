@@ -23,7 +23,7 @@ struct AdFlow: Hashable, Sendable {
         case closed
     }
 
-    /// What a presenter reports.
+    /// The reports of a presenter.
     enum Report: Hashable, Sendable, CustomStringConvertible {
         case adLoaded(hasView: Bool)
         case adLoadFailed

@@ -24,7 +24,7 @@ protocol AdHostObserver: AnyObject {
 class AdHost: AdViewProtocol {
     /// The provider's name, for analytics and reports.
     let providerName: String
-    /// What is loaded.
+    /// The configuration of the load.
     let adConfig: AdConfig
     /// The provider's view of a banner; `nil` before it is loaded and for interstitials.
     private(set) var adView: PlatformView?

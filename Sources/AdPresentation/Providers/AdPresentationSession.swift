@@ -74,7 +74,7 @@ public enum AdLoadError: LocalizedError, Hashable, Sendable, CustomStringConvert
 public final class AdPresentationSession {
     /// The object that is told; held weakly.
     public weak var delegate: (any AdPresentationDelegate)?
-    /// What is loaded.
+    /// The configuration of the load.
     public let adConfig: AdConfig
     /// How long a provider may take to answer before the next one is tried; 30 s.
     public var answerWaitMax: Duration = .seconds(30)

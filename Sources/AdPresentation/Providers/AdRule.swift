@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// What a provider has to keep to, rule by rule.
+/// The rules for a provider.
 @_spi(ProviderChecks)
 @nonexhaustive
 public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
@@ -48,9 +48,9 @@ public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConver
     case visibleIsImpressed = "visible-is-impressed"
     /// An interstitial that is to be shown is impressed.
     case shownIsImpressed = "shown-is-impressed"
-    /// What the user opens is clicked.
+    /// Content that the user opens is reported as clicked.
     case openedIsClicked = "opened-is-clicked"
-    /// What is closed reports it.
+    /// Content that is closed is reported as closed.
     case closedIsReported = "closed-is-reported"
     /// A banner knows its size.
     case bannerHasSize = "banner-has-size"
@@ -107,7 +107,7 @@ public struct AdOrderViolation: Hashable, Sendable, CustomStringConvertible {
     @_spi(ProviderChecks) public let rule: AdRule
     /// The name of the provider that broke it.
     public let provider: String
-    /// What was reported, and when.
+    /// The report, and its moment.
     public let seen: String
 
     /// The provider, what it did and the rule.

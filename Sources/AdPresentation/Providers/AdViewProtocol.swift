@@ -55,7 +55,7 @@ public enum AdType: Hashable, Sendable, CaseIterable {
     public var isBanner: Bool { self != .interstitial }
 }
 
-/// What a presenter is to load.
+/// The configuration of a presenter's load.
 public final class AdConfig: Sendable {
     /// The provider's name for the place.
     public let adUnitID: String

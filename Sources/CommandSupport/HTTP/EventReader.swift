@@ -3,7 +3,7 @@
 
 /// One server-sent event.
 package struct ServerEvent: Hashable, Sendable {
-    /// What it is; `message` where nothing is said.
+    /// The event's name; `message` if it has none.
     package let name: String
     package let data: String
 
@@ -15,7 +15,7 @@ package struct ServerEvent: Hashable, Sendable {
 
 /// Bytes of an answer → server-sent events (WHATWG, HTML, section 9.2.6), whatever pieces the bytes come in.
 ///
-/// Ids are left out: whoever asks here loads anew what it shows.
+/// It skips ids: its users load everything again after a gap.
 package struct EventReader: Sendable {
     /// An event has more bytes than it may.
     package struct TooLarge: Error, Hashable, Sendable {}

@@ -14,7 +14,7 @@ import Glibc
 import Musl
 #endif
 
-/// What an error of a connection means, for people.
+/// Sentences for the errors of a connection.
 enum ExchangeFaults {
     /// - Parameters:
     ///   - error: what went wrong.
@@ -48,15 +48,15 @@ enum ExchangeFaults {
 
     private static func sentence(ofCode code: CInt) -> String {
         switch code {
-        case ECONNREFUSED: "nobody listens there"
-        case ETIMEDOUT: "nobody answers there"
-        case ENETUNREACH, EHOSTUNREACH, ENETDOWN: "there is no way to it"
+        case ECONNREFUSED: "the connection was refused"
+        case ETIMEDOUT: "the connection timed out"
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN: "there is no route to it"
         case ECONNRESET, EPIPE: "it closed the connection without an answer"
         default: "the connection failed: error \(code)"
         }
     }
 
-    /// The library tells in its own words only that a certificate is not good; why is in the certificate.
+    /// The library only says that a certificate is invalid; the certificate itself shows why.
     private static func failure(
         ofHandshake failure: BoringSSLError,
         _ channel: (any Channel)?,
@@ -74,14 +74,14 @@ enum ExchangeFaults {
         }
         guard let handler = try? channel?.pipeline.syncOperations.handler(type: NIOSSLHandler.self),
             let certificate = handler.peerCertificate
-        else { return .notTrusted("its certificate is by nobody who is trusted") }
+        else { return .notTrusted("its certificate has no trusted issuer") }
         let now = time(nil)
         if certificate.notValidAfter < now { return .notTrusted("its certificate has expired") }
         if certificate.notValidBefore > now { return .notTrusted("its certificate is not valid yet") }
-        return .notTrusted("its certificate is by nobody who is trusted")
+        return .notTrusted("its certificate has no trusted issuer")
     }
 
-    /// Whether a gateway answers in plain that it wants TLS.
+    /// Whether a plain answer of a gateway says that it requires TLS.
     static func isCallForTLS(_ status: Int, _ body: [UInt8]) -> Bool {
         guard status == 400 else { return false }
         return (try? JSONDecoder().decode(ProblemDocument.self, from: Data(body)))?.code == ProblemCode.encrypted.name

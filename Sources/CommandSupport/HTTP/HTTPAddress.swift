@@ -12,7 +12,7 @@ package struct HTTPAddress: Hashable, Sendable {
         case https
     }
 
-    /// What is said; `nil`: nothing, so that it is to be found.
+    /// The given scheme; `nil`: none, so that it has to be found.
     package let scheme: Scheme?
     package let address: NetworkAddress
 
@@ -21,7 +21,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.address = address
     }
 
-    /// Reads what somebody typed.
+    /// Parses an address that a user gave.
     ///
     /// - Throws: why it is no address.
     package init(_ text: String) throws(NetworkAddress.Fault) {
@@ -35,7 +35,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.init(nil, try NetworkAddress(hostAndPort: text, for: .connect))
     }
 
-    /// Where a program on the same machine reaches it: whoever listens at all addresses listens at this machine's own too.
+    /// The address at which a program on the same machine reaches it: a wildcard address includes loopback.
     package var fromHere: HTTPAddress {
         let own: String
         switch self.address.host {

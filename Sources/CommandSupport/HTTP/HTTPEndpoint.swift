@@ -5,25 +5,25 @@ package import CuecastWire
 import NIOSSL
 import SecretFiles
 
-/// Whom to believe that it is the gateway, where it is asked by TLS.
+/// How a gateway's TLS certificate is checked.
 package enum HTTPTrust: Hashable, Sendable {
-    /// Whoever has a certificate for the host by somebody whom the system trusts.
+    /// The system trusts the issuer, and the certificate is for the host.
     case system
-    /// The same by somebody of these only: certificates as PEM.
+    /// One of these certificates (PEM) is the issuer, and the certificate is for the host.
     case roots(pem: [UInt8])
-    /// Whoever shows exactly the first of these, for whatever host: PEM.
+    /// The certificate is exactly the first of these (PEM), for any host.
     case certificate(pem: [UInt8])
 }
 
-/// Where a gateway is asked over HTTP, and how.
+/// The address of a gateway's HTTP server, and how to reach it.
 package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
-    /// Why it cannot be asked: a sentence.
+    /// Why it cannot be used: a sentence.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
     }
 
     package let address: NetworkAddress
-    /// Whom to believe; `nil`: HTTP is plain.
+    /// How the certificate is checked; `nil`: HTTP is plain.
     package let trust: HTTPTrust?
 
     /// The most bytes of a file of certificates.
@@ -39,22 +39,22 @@ package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
         self.trust == nil ? self.address.hostAndPort : "https://\(self.address.hostAndPort)"
     }
 
-    /// Whether nobody on the way can read what is said: it stays on this machine, or is encrypted.
+    /// Whether traffic cannot be read on the network: it stays on this machine, or is encrypted.
     package var isPrivate: Bool { self.trust != nil || self.address.isLoopback }
 
-    /// Finds how a gateway is asked, from what was said of it and from what a gateway on this machine says of itself.
+    /// Finds the endpoint from the options, the environment, and the data directory of a gateway on this machine.
     ///
-    /// A gateway writes into its data directory where it is asked over HTTP, and the certificate that it shows. That is taken where nobody
-    /// said an address, and where the address that was said is that gateway's.
+    /// A gateway writes its HTTP address and its certificate into its data directory. They are used if no address was given, or
+    /// if the given address is that gateway's.
     ///
     /// - Parameters:
-    ///   - address: what was said, or the default.
-    ///   - isNamed: whether somebody said it.
+    ///   - address: the given address, or the default.
+    ///   - isNamed: whether an address was given.
     ///   - caFile: the file of certificates that an option names.
     ///   - dataDirectory: the folder that an option names.
     ///   - environment: set and empty is not set.
-    /// - Returns: where and how to ask.
-    /// - Throws: where the file of certificates cannot be used.
+    /// - Returns: the endpoint.
+    /// - Throws: if the file of certificates cannot be used.
     package static func find(
         _ address: HTTPAddress,
         isNamed: Bool,
@@ -68,7 +68,7 @@ package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
         if !isNamed, let local { asked = local.address }
         let found = local.flatMap { $0.isSame(as: asked.address) ? $0 : nil }
         let caFile = caFile ?? environment[Self.caFileVariable]
-        // Whoever names certificates wants to see one.
+        // A file of certificates means that TLS is wanted.
         let scheme = asked.scheme ?? found?.address.scheme ?? (caFile == nil ? .http : .https)
         guard scheme == .https else { return HTTPEndpoint(asked.address) }
         if let caFile { return HTTPEndpoint(asked.address, trust: .roots(pem: try Self.certificates(caFile))) }
@@ -90,7 +90,7 @@ package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a gateway says in its data directory of where it is asked over HTTP.
+/// The HTTP endpoint that a gateway writes into its data directory.
 struct LocalEndpoint {
     /// With its scheme, as one reaches it on this machine.
     let address: HTTPAddress

@@ -23,7 +23,7 @@ package enum HTTPExchange {
         package init() {}
     }
 
-    /// What a server answered.
+    /// The answer of a server.
     package struct Answer: Hashable, Sendable {
         package let status: Int
         package let body: Data
@@ -55,22 +55,22 @@ package enum HTTPExchange {
         }
     }
 
-    /// The thread of all exchanges, from the first one on: what else runs cannot hold them up.
+    /// The thread of all exchanges, from the first one on: other work cannot delay them.
     ///
-    /// It lasts as long as the process, because a name that is looked up may be found when nobody waits any more.
+    /// It lasts as long as the process, because the lookup of a name may end after its caller has given up.
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// Asks once.
+    /// Sends one request.
     ///
-    /// Nobody is asked whom the address does not name: a redirect is the answer, and there are no proxies.
+    /// It follows no redirects and uses no proxies: only the host of the address is asked.
     ///
     /// - Parameters:
     ///   - target: path and query, from the slash on.
     ///   - endpoint: where, and how.
-    ///   - headers: what is said besides.
-    ///   - limits: how long, and for how much.
-    /// - Returns: the answer, whole.
-    /// - Throws: why there is none.
+    ///   - headers: further headers.
+    ///   - limits: the longest time and the largest answer.
+    /// - Returns: the whole answer.
+    /// - Throws: the reason if there is no answer.
     package static func get(
         _ target: String,
         at endpoint: HTTPEndpoint,
@@ -81,21 +81,21 @@ package enum HTTPExchange {
         let result = await withTaskCancellationHandler {
             await exchange.result()
         } onCancel: {
-            exchange.end(.failure(.unreachable("nobody wants its answer any more")))
+            exchange.end(.failure(.unreachable("the request was cancelled")))
         }
         return try result.get()
     }
 
-    /// Reads server-sent events for as long as they come, or somebody wants them.
+    /// Reads server-sent events until they end or `receive` wants no more.
     ///
     /// - Parameters:
     ///   - target: path and query, from the slash on.
     ///   - endpoint: where, and how.
-    ///   - headers: what is said besides.
-    ///   - limits: how long it may say nothing, and how large an event may be; `exchangeMax` does not matter.
-    ///   - receive: gets each event, on the thread of all exchanges, and says whether it wants more.
-    /// - Returns: the answer: without a body where it had events, and what else it was where it had none.
-    /// - Throws: why it ended where it was not whole.
+    ///   - headers: further headers.
+    ///   - limits: the longest silence and the largest event; `exchangeMax` has no effect.
+    ///   - receive: gets each event, on the thread of all exchanges, and returns whether it wants more.
+    /// - Returns: the answer: without a body if it had events, else with its body.
+    /// - Throws: the reason if the answer ended too early.
     package static func readEvents(
         _ target: String,
         at endpoint: HTTPEndpoint,
@@ -116,7 +116,7 @@ package enum HTTPExchange {
         let result = await withTaskCancellationHandler {
             await exchange.result()
         } onCancel: {
-            exchange.end(.failure(.unreachable("nobody wants its events any more")))
+            exchange.end(.failure(.unreachable("the request was cancelled")))
         }
         return try result.get()
     }

@@ -6,12 +6,12 @@ import CuecastWire
 import Foundation
 package import SecretFiles
 
-/// Whom a command believes over HTTP that it is the gateway.
+/// Options for checking the certificate of a gateway's HTTP server.
 package struct TrustOptions: ParsableArguments {
     @Option(
         help: """
-            A file of certificates (PEM) of whoever issued the gateway's own. Unless told, whom the system trusts, and on this machine the \
-            certificate of the data directory's gateway. [CUECAST_CA_FILE]
+            The certificates (PEM) of the authority that issued the gateway's. (default: those that the system trusts, and on \
+            this machine the certificate in the data directory) [CUECAST_CA_FILE]
             """
     )
     package var caFile: String?
@@ -21,13 +21,13 @@ package struct TrustOptions: ParsableArguments {
 
     package init() {}
 
-    /// Finds how a gateway is asked.
+    /// Finds the endpoint of a gateway.
     ///
     /// - Parameters:
-    ///   - address: what was said, or the default.
-    ///   - isNamed: whether somebody said it.
-    /// - Returns: where and how to ask.
-    /// - Throws: where the file of certificates cannot be used.
+    ///   - address: the given address, or the default.
+    ///   - isNamed: whether an address was given.
+    /// - Returns: the endpoint.
+    /// - Throws: if the file of certificates cannot be used.
     package func endpoint(_ address: HTTPAddress, isNamed: Bool) throws(HTTPEndpoint.Fault) -> HTTPEndpoint {
         try HTTPEndpoint.find(
             address,
@@ -55,11 +55,12 @@ package struct OperatorOptions: ParsableArguments {
 
     /// The headers of a request.
     ///
-    /// A token that nobody named goes to this machine only, and no token goes in the open to another one: whoever reads along has it.
+    /// The token in the data directory is sent to this machine only. No token is sent unencrypted to another machine: it could be
+    /// read on the way.
     ///
-    /// - Parameter endpoint: where the gateway is.
-    /// - Returns: none where there is no token.
-    /// - Throws: where the token that somebody named cannot be used.
+    /// - Parameter endpoint: the gateway's.
+    /// - Returns: none if there is no token.
+    /// - Throws: if the given token cannot be used.
     package func headers(to endpoint: HTTPEndpoint) throws -> [String: String] {
         try OperatorToken.headers(
             to: endpoint,
@@ -72,7 +73,7 @@ package struct OperatorOptions: ParsableArguments {
 
 /// The token that a command sends.
 package enum OperatorToken {
-    /// Why a token that somebody named cannot be used; never with the token.
+    /// Why a given token cannot be used; never contains the token.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -80,12 +81,12 @@ package enum OperatorToken {
     /// The headers of a request, with a token or without.
     ///
     /// - Parameters:
-    ///   - endpoint: where the gateway is.
+    ///   - endpoint: the gateway's.
     ///   - file: the file that an option names.
     ///   - dataDirectory: the folder that an option names.
     ///   - environment: set and empty is not set.
-    /// - Returns: none where there is no token.
-    /// - Throws: where the token that somebody named cannot be used.
+    /// - Returns: none if there is no token.
+    /// - Throws: if the given token cannot be used.
     package static func headers(
         to endpoint: HTTPEndpoint,
         file: String?,
@@ -97,7 +98,7 @@ package enum OperatorToken {
             guard endpoint.isPrivate else {
                 throw Fault(
                     description:
-                        "a token is not sent to \(endpoint.address.host): nothing encrypts the way, and whoever reads along has it; ask by https"
+                        "a token is not sent to \(endpoint.address.host): without TLS it can be read on the way; use https"
                 )
             }
             do throws(SecretFile.Fault) {

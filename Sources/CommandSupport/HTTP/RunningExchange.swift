@@ -147,7 +147,7 @@ private final class SpokenCheck: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// What records of TLS begin with (RFC 8446 section 5.1).
+    /// The first bytes of TLS records (RFC 8446 section 5.1).
     private static let recordTypes: ClosedRange<UInt8> = 20...23
 
     private let isEncrypted: Bool

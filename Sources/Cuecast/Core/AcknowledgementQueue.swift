@@ -27,7 +27,7 @@ struct AcknowledgementQueue: Sendable {
     /// The most groups that are told at the same time.
     static let groupsInFlightMax = 8
 
-    /// What one request can tell.
+    /// The key of the outcomes that one request can send.
     struct GroupKey: Hashable, Sendable {
         let session: SessionID
         let key: BreakKey
@@ -85,7 +85,7 @@ struct AcknowledgementQueue: Sendable {
         }
     }
 
-    /// What became of the journal's entries.
+    /// The journal reports the state of its disk.
     mutating func reached(_ disk: JournalDisk) {
         guard case .committing(let through) = disk else {
             self.unwritten = []
@@ -161,7 +161,7 @@ struct AcknowledgementQueue: Sendable {
         return GivenUp(records: [record], why: why)
     }
 
-    /// What is to be told now, oldest first; each answer comes back by its group.
+    /// The groups to send now, oldest first; each answer comes back by its group.
     mutating func due(now: LocalInstant, room: Int) -> [(id: GroupKey, records: [OutboxRecord])] {
         let free = min(room, Self.groupsInFlightMax - self.groups.values.count { $0.inFlight > 0 })
         guard free > 0 else { return [] }

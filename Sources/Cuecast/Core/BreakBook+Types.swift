@@ -53,7 +53,7 @@ extension BreakBook {
         }
     }
 
-    /// What follows for others from what happened to a break.
+    /// The effect of a break's change on other parts.
     enum Effect: Hashable, Sendable {
         /// The break is new, or its times have changed.
         case announced(Notice)

@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-/// What the gateway's clock shows, as seen from this device, and how wrong that can be.
+/// Estimates the gateway's clock, as seen from this device, and the error of the estimate.
 ///
 /// A request sent at t1 and answered at t4 with the gateway's time T bounds the offset o between the two clocks:
 /// `T − t4 ≤ o ≤ T − t1`. The last eight bounds, each widened by how far the clocks may have drifted since, are
@@ -51,7 +51,7 @@ struct ClockEstimator: Sendable {
         }
     }
 
-    /// What the gateway's clock shows now; `nil` before the first sample.
+    /// The time of the gateway's clock now; `nil` before the first sample.
     func gatewayTime(at now: LocalInstant) -> Timestamp? {
         guard let bounds else { return nil }
         let offset = bounds.low + (bounds.high - bounds.low) / 2

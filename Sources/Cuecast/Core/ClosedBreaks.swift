@@ -18,7 +18,7 @@ struct ClosedBreaks: Sendable {
     private var inOrder: [BreakID] = []
     private var news: [Break] = []
 
-    /// What a batch of the break is ignored for; `nil`: the break is not over.
+    /// The reason for ignoring a batch of the break; `nil`: the break is not over.
     func reason(of id: BreakID) -> IgnoreReason? { self.reasons[id] }
 
     /// The break is over; of several reasons the last one counts.

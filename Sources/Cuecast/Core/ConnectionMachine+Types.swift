@@ -4,7 +4,7 @@
 internal import CuecastWire
 
 extension ConnectionMachine {
-    /// What shows that no notice falls between the answer to a join and what is heard.
+    /// The proof that no notice is lost between the answer to a join and the received notices.
     enum Proof: Hashable, Sendable {
         /// A tick of this run of the gateway: the subscription was in effect before the join is sent.
         case tick(instance: UInt64)

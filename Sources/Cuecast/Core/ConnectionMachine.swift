@@ -284,7 +284,7 @@ struct ConnectionMachine: Sendable {
         self.state = .rejoining(proof, sendAt: now + self.joins.next(using: &jitter))
     }
 
-    /// What was missing arrived before a join for it was sent.
+    /// The missing notices arrived before a join for them was sent.
     mutating func rejoinNotNeeded() {
         guard case .rejoining(let proof, .some) = self.state else { return }
         self.state = .joined(proof)

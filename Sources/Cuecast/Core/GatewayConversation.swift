@@ -3,8 +3,8 @@
 
 internal import CuecastWire
 
-/// What one session and its gateway say to each other: connections and joins, notices in their order, requests and their
-/// replies, and the gateway's clock, which these show.
+/// The conversation of one session with its gateway: connections and joins, notices in their order, requests and their
+/// replies, and the estimate of the gateway's clock.
 ///
 /// It knows nothing of breaks and advertisements: what concerns them comes out as effects, to be dealt with in order.
 struct GatewayConversation: Sendable {
@@ -144,7 +144,7 @@ struct GatewayConversation: Sendable {
 
     // MARK: The transport
 
-    /// What the transport says; notices are of no use where `takesNotices` is false.
+    /// An event of the transport; notices have no effect if `takesNotices` is false.
     mutating func received(
         _ event: ListenerConnectionEvent,
         takesNotices: Bool,

@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-/// What the entries of a journal add up to: what the next run of the app must know.
+/// The sum of a journal's entries: the state for the next run of the app.
 ///
 /// It is a fold: applying the same entries in the same order gives the same state, wherever they come from.
 struct JournalState: Hashable, Sendable {
@@ -16,7 +16,7 @@ struct JournalState: Hashable, Sendable {
     /// How many calls of tracking URLs are remembered, over or not; the oldest are forgotten.
     static let trackingMax = TrackingLimits.callsMax * 2
 
-    /// What is known of an advertisement that is not merely held.
+    /// The state of an advertisement that is not merely held.
     enum Stage: Hashable, Sendable {
         case handedOut(JournalEntry.Progress)
         /// It has an outcome, or it was said that it has none.

@@ -5,7 +5,7 @@ internal import CuecastWire
 
 // What the gateway says, and what is asked of it.
 extension ListenerCore {
-    /// What the transport says about connection number `attempt`; what an earlier one still says does not count.
+    /// An event of the transport on connection number `attempt`; events of earlier connections do not count.
     mutating func transport(_ event: ListenerConnectionEvent, attempt: Int, now: LocalInstant) {
         guard attempt == self.conversation.connection.attempt, self.lifecycle != .stopped else { return }
         let isRunning = self.isRunning

@@ -4,7 +4,7 @@
 internal import CuecastWire
 
 extension ListenerCore {
-    /// What was decided and not taken yet, in order.
+    /// The decisions that were not taken yet, in order.
     struct Output: Sendable {
         private var actions: [Action] = []
         private var journal: [JournalEntry.Kind] = []

@@ -17,7 +17,7 @@ extension ListenerCore {
         let announced: Timestamp
     }
 
-    /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
+    /// The unfinished work of earlier runs of the app; it is settled as soon as the gateway's clock is known.
     struct Leftovers: Sendable {
         private var all: [Leftover] = []
 

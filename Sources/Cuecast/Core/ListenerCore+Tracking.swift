@@ -33,7 +33,7 @@ extension ListenerCore {
         self.tracking?.release(disk, at: moment, &self.output)
     }
 
-    /// What the listener agrees to from now on.
+    /// Sets the listener's consent from now on.
     mutating func set(consent: ListenerConsent?, now: LocalInstant) {
         let moment = self.trackingMoment(at: now)
         self.tracking?.set(consent: consent, at: moment, &self.output)

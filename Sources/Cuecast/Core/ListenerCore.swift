@@ -32,14 +32,14 @@ struct ListenerCore: Sendable {
         /// Tell every observer again, if the queue still waits for the app when it is told.
         case tellStillAvailable
         case tellWithdrawn(AdvertisementWithdrawal)
-        /// What plays before the stream is queued, or there is nothing, or it took too long.
+        /// The advertisements before the stream are queued, or there are none, or they took too long.
         case preStreamSettled
         case log(LogLine)
         /// The session is over; nothing follows.
         case stopped
     }
 
-    /// What is worth a line in the log.
+    /// A line for the log.
     struct LogLine: Hashable, Sendable {
         enum Level: Hashable, Sendable {
             case debug
@@ -55,7 +55,7 @@ struct ListenerCore: Sendable {
     enum Lifecycle: Hashable, Sendable {
         case created
         case running
-        /// What is still to be told is told until `deadline`.
+        /// Pending outcomes are sent until `deadline`.
         case stopping(deadline: LocalInstant, leaveSent: Bool)
         case stopped
     }
@@ -69,7 +69,7 @@ struct ListenerCore: Sendable {
     /// The instant that local instants count from.
     let origin: ContinuousClock.Instant
     let settings: ListenerSettings
-    var hearing: Hearing
+    var playbackDelay: PlaybackDelay
     var suspension = Suspension()
     private(set) var lifecycle = Lifecycle.created
     var conversation: GatewayConversation
@@ -114,7 +114,7 @@ struct ListenerCore: Sendable {
             within: settings.timings.sessionResumeMax
         )
         self.settings = settings
-        self.hearing = Hearing(delay: settings.delay.now)
+        self.playbackDelay = PlaybackDelay(delay: settings.delay.now)
         self.session = resumed?.header.id ?? session
         self.isResumed = resumed != nil
         self.origin = origin
@@ -146,12 +146,12 @@ struct ListenerCore: Sendable {
         self.restore(state, resumed: resumed, wallTime: wallTime)
     }
 
-    /// What to do now, in order.
+    /// The actions to perform now, in order.
     mutating func takeActions() -> [Action] {
         self.output.takeActions()
     }
 
-    /// What is to be appended to the journal, in order.
+    /// The entries to append to the journal, in order.
     mutating func takeJournal() -> [JournalEntry.Kind] {
         self.output.takeJournal()
     }
@@ -180,8 +180,8 @@ struct ListenerCore: Sendable {
                 Moment(
                     now: now,
                     gateway: gateway,
-                    delay: self.hearing.delay(at: now, gateway: gateway),
-                    isPaused: self.hearing.isPaused
+                    delay: self.playbackDelay.delay(at: now, gateway: gateway),
+                    isPaused: self.playbackDelay.isPaused
                 )
             }
     }

@@ -6,7 +6,7 @@ internal import CuecastWire
 /// In whose name requests are sent: the session's id, the ticket that the gateway gave it, and the app's token.
 struct ListenerCredentials: Sendable {
     let session: SessionID
-    /// What the gateway gave with its last answer to a join.
+    /// The ticket of the gateway's last answer to a join.
     var ticket: [UInt8]
     private var token = ""
 

@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-/// What the decisions need of a configuration, checked.
+/// The parts of a configuration that decisions need, checked.
 struct ListenerSettings: Sendable {
     var stream: StreamID
     let attributes: [String: String]

@@ -4,7 +4,7 @@
 internal import CuecastWire
 
 extension PlayQueue {
-    /// What is left of one break's batch.
+    /// The rest of one break's batch.
     struct Batch: Hashable, Sendable {
         let breakID: BreakID
         var advertisements: [Advertisement]

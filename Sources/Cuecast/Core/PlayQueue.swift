@@ -255,7 +255,7 @@ struct PlayQueue: Sendable {
 
     // MARK: The app goes away and comes back
 
-    /// What plays counts as paused from now on.
+    /// The playing advertisement counts as paused from now on.
     mutating func suspend(now: LocalInstant) {
         for index in self.open.indices { self.open[index].playback.suspend(now: now) }
     }
@@ -311,7 +311,7 @@ struct PlayQueue: Sendable {
         self.open.reduce(nil) { earlier($0, $1.playback.progressDue) }
     }
 
-    /// What the next run of the app must know of an advertisement that has no outcome yet.
+    /// The progress that the next run of the app needs, of an advertisement without an outcome.
     mutating func keepProgress(of key: AdvertisementKey, now: LocalInstant) -> JournalEntry.Progress? {
         guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }) else { return nil }
         return self.open[index].playback.keepProgress(now: now)

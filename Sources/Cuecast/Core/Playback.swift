@@ -150,7 +150,7 @@ struct Playback: Hashable, Sendable {
         return self.reaches(min(self.keptHeard + interval, self.duration) + self.startedAfter)
     }
 
-    /// What the next run of the app must know of it, which the caller gives to the journal.
+    /// The progress that the next run of the app needs; the caller gives it to the journal.
     mutating func keepProgress(now: LocalInstant) -> JournalEntry.Progress {
         self.keptHeard = self.heard(at: now)
         return JournalEntry.Progress(

@@ -23,7 +23,7 @@ struct PositionFollower: Sendable {
         case inconsistentAnswer
     }
 
-    /// What a notice or an answer leads to.
+    /// The result of a notice or an answer.
     struct Step: Hashable, Sendable {
         /// Notices to apply now, in order.
         var apply: [Notice] = []

@@ -34,7 +34,7 @@ struct Trimmed: Hashable, Sendable {
     var kept: [Advertisement] = []
     var dropped: [Advertisement] = []
 
-    /// What a listener whose playhead is at `playhead` can still play of advertisements whose first began at `start`.
+    /// The advertisements, of which the first began at `start`, that a listener with the playhead `playhead` can still play.
     ///
     /// Those whose own time is over are dropped from the front. Where the break must not cut its last advertisement short,
     /// those that no longer fit before its end are dropped from the back.

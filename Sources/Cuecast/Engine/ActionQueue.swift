@@ -18,7 +18,7 @@ struct ActionQueue: Sendable {
         return true
     }
 
-    /// What is to be performed now; where that is nothing, the caller's work is over.
+    /// The actions to perform now; if there are none, the caller's work is over.
     mutating func take() -> [ListenerCore.Action] {
         defer { self.waiting = [] }
         if self.waiting.isEmpty { self.isPerforming = false }

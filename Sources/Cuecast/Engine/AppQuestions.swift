@@ -5,7 +5,7 @@ internal import CuecastWire
 internal import Logging
 internal import Synchronization
 
-/// What the app is asked and answers in its own time, each question in a task of its own, which it owns.
+/// The questions to the app, which answers in its own time, each in a task of its own, which this owns.
 final class AppQuestions: Sendable {
     private struct State {
         var token: Task<Void, Never>?

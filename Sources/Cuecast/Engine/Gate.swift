@@ -42,11 +42,11 @@ extension Gate<Void> {
     func open() { self.open(()) }
 }
 
-/// What others wait for in a session.
+/// The events of a session that others wait for.
 struct SessionGates: Sendable {
     /// Whether the session has begun, or why it cannot; `false`: its file takes longer than `start` waits.
     let begun = Gate<Result<Bool, CuecastError>>()
-    /// What plays before the stream is queued, or there is nothing, or it took too long.
+    /// The advertisements before the stream are queued, or there are none, or they took too long.
     let preStream = Gate<Void>()
     /// The session is over.
     let ended = Gate<Void>()

@@ -13,8 +13,8 @@ extension ListenerEngine {
 
     func ignoreAll() { self.call { $0.ignoreAll(now: $1) } }
 
-    func hear(_ change: @escaping @Sendable (inout Hearing, LocalInstant) -> Void) {
-        self.call { core, now in core.hear(now: now) { change(&$0, now) } }
+    func changeDelay(_ change: @escaping @Sendable (inout PlaybackDelay, LocalInstant) -> Void) {
+        self.call { core, now in core.changeDelay(now: now) { change(&$0, now) } }
     }
 
     func set(consent: ListenerConsent?) {

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// What a delegate is told.
+/// A call of a delegate.
 enum DelegateCall: Hashable, Sendable {
     case available
     /// As `available`, but only if the queue still waits for the app when the call is made.

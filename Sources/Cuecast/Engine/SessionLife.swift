@@ -25,7 +25,7 @@ enum SessionEnding: Hashable, Sendable {
 enum SessionLife<Call: Sendable>: Sendable {
     /// A session that has not begun.
     struct Reading: Sendable {
-        /// What the app did meanwhile, in its order.
+        /// The app's calls meanwhile, in their order.
         var calls: [Call] = []
         /// Whether `start` has not returned yet.
         var isStartAwaited = true
@@ -33,7 +33,7 @@ enum SessionLife<Call: Sendable>: Sendable {
         var ending: SessionEnding?
     }
 
-    /// What others hold of a session that has begun, and have to let go of before it is over.
+    /// The parts of a begun session that others hold and have to release before it is over.
     struct Holdings: Hashable, Sendable {
         /// The numbers of the connections that have not said yet that they are closed.
         var connections: Set<Int> = []
@@ -104,7 +104,7 @@ enum SessionLife<Call: Sendable>: Sendable {
         return true
     }
 
-    /// What the core does first.
+    /// The core's first step.
     enum Beginning: Sendable {
         /// It starts, and then makes up for the calls in their order.
         case start([Call])
@@ -210,7 +210,7 @@ enum SessionLife<Call: Sendable>: Sendable {
         }
     }
 
-    /// What belonged to the session is freed.
+    /// The session's resources are released.
     ///
     /// - Returns: How it ended; `nil`: it was not being freed.
     mutating func freed() -> SessionEnding? {

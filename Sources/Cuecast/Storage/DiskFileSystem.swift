@@ -47,7 +47,7 @@ struct DiskFileSystem: JournalFileSystem {
         unsafe access(path, F_OK) == 0
     }
 
-    /// What it is without its last part: `.` for a name alone.
+    /// The path without its last part: `.` for a name alone.
     private static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

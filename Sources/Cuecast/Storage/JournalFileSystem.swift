@@ -9,7 +9,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What the operating system said of a file.
+/// The operating system's error about a file.
 struct JournalFailure: Error, Hashable, CustomStringConvertible {
     let call: String
     let code: Int32
@@ -22,7 +22,7 @@ struct JournalFailure: Error, Hashable, CustomStringConvertible {
     var description: String { "\(self.call): \(unsafe String(cString: strerror(self.code)))" }
 }
 
-/// What the journal asks of a file system; `DiskFileSystem` is the real one.
+/// The file system's operations for the journal; `DiskFileSystem` is the real one.
 ///
 /// Every method may take as long as the disk likes: none is called but on the journal's own thread.
 protocol JournalFileSystem: Sendable {

@@ -15,7 +15,7 @@ enum JournalRecords {
     private static let mark: [UInt8] = [0xC5, 0x63, 0x75, 0x65]
     private static let headBytes = 16
 
-    /// What a file holds.
+    /// The content of a file.
     struct Contents: Hashable, Sendable {
         var entries: [JournalEntry] = []
         /// How many places could not be read.

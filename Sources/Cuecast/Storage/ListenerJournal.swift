@@ -10,7 +10,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// What a client must not forget: in memory at once, and soon in a file where the app wants that.
+/// A client's durable state: in memory at once, and soon in a file if the app wants that.
 ///
 /// ```
 /// caller's thread          journal's thread                         caller of `report`
@@ -59,7 +59,7 @@ final class ListenerJournal: Sendable {
         case inUse
     }
 
-    /// What the journal says of its own accord, on its thread.
+    /// The journal's own reports, on its thread.
     enum Report: Hashable, Sendable {
         /// So many entries, counted from the opening, are on the disk.
         case committed(UInt64)
@@ -99,7 +99,7 @@ final class ListenerJournal: Sendable {
         }
     }
 
-    /// What belongs to the journal's thread.
+    /// The state of the journal's thread.
     private struct Disk {
         var lock: (any JournalLock)?
         var file: (any JournalFile)?
@@ -150,7 +150,7 @@ final class ListenerJournal: Sendable {
         Timestamp(microseconds: Int64(clamping: Int128((Date.now.timeIntervalSince1970 * 1_000_000).rounded())))
     }
 
-    /// What is known, also while it is not open and also what is not on the disk yet.
+    /// The known state, also before the journal is open, and with entries that are not on the disk yet.
     var contents: JournalState { self.state.withLock { $0.journal } }
 
     /// How much waits for the disk, by `JournalEntry.approximateBytes`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What the listener agreed to, for the trackers of advertisements.
+/// The listener's consent for the trackers of advertisements.
 public struct ListenerConsent: Hashable, Sendable {
     /// The consent string of the IAB Transparency and Consent Framework, as it is; `nil`: none is known.
     ///

@@ -6,7 +6,7 @@
 /// Each URL of an advertisement is called at most once for each event of a listening session. What the app reports makes
 /// them due: see ``AdvertisementReport``.
 public struct TrackingConfiguration: Sendable {
-    /// What calls the URLs.
+    /// The sender that calls the URLs.
     @_spi(Tracking) public var sender: any TrackingSender
     /// The value of the header `User-Agent` and of the macros `[CLIENTUA]` and `[DEVICEUA]`; control characters are left
     /// out.

@@ -11,7 +11,7 @@ struct TrackingMoment: Sendable {
     let session: SessionID
 }
 
-/// What happens to advertisements, and which trackers that makes due (VAST 4.3 sections 3.14.1 and 3.17).
+/// Derives the due trackers from the events of advertisements (VAST 4.3 sections 3.14.1 and 3.17).
 ///
 /// How far an advertisement is, its `Playback` says; this knows only how far its trackers are. Whether and how often their
 /// URLs are called `TrackingQueue` decides.

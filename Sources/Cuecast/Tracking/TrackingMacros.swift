@@ -15,7 +15,7 @@ struct TrackingMacros: Sendable {
     /// The longest name of a macro, in bytes.
     static let nameBytesMax = 32
 
-    /// What has a value of its own; the rest of the list is in `unknown` and `withheld`.
+    /// The macros with a value of their own; the rest of the list is in `unknown` and `withheld`.
     struct Facts: Sendable {
         /// When the URL is called.
         var wall: Timestamp

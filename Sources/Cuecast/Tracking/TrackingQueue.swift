@@ -39,7 +39,7 @@ struct TrackingQueue: Sendable {
     /// Those that are over, oldest first; `nil`: nothing of it is in the journal.
     private var over: [(id: UInt64?, key: UInt64)] = []
     private var lastID: UInt64 = 0
-    /// What an earlier life left to do, before anything else.
+    /// The actions that an earlier life left, before anything else.
     private var restored: [Action] = []
 
     /// A queue that goes on where the entries of a journal end, in the order in which they were written.
@@ -140,7 +140,7 @@ struct TrackingQueue: Sendable {
 
     // MARK: Sending
 
-    /// What is to be done now, by the local clock and a wall clock, which is the same one at each call.
+    /// The actions that are due now, by the local clock and a wall clock, which is the same one at each call.
     mutating func due(now: LocalInstant, wall: Timestamp) -> [Action] {
         var actions = self.restored
         self.restored = []

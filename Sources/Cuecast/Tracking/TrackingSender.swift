@@ -25,11 +25,11 @@
 @_spi(Tracking) public struct TrackingRequest: Hashable, Sendable {
     /// Names the call; the same for each attempt at it.
     public let id: UInt64
-    /// What to call, http or https, with the macros replaced.
+    /// The URL to call, http or https, with the macros replaced.
     public let url: String
     /// The value of the header `User-Agent`.
     public let userAgent: String
-    /// What happened: the VAST event name, or `impression`, `clickTracking`, `error`.
+    /// The event: the VAST event name, or `impression`, `clickTracking`, `error`.
     public let event: String
     /// The break of the advertisement.
     public let breakID: String

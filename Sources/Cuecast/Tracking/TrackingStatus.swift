@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What became of one call of a tracking URL.
+/// The status of one call of a tracking URL.
 @_spi(Tracking) public struct TrackingStatus: Hashable, Sendable {
     /// Where a call stands.
     @nonexhaustive
@@ -23,9 +23,9 @@
 
     /// Names the call.
     public let id: UInt64
-    /// What happened: the VAST event name, or `impression`, `clickTracking`, `error`.
+    /// The event: the VAST event name, or `impression`, `clickTracking`, `error`.
     public let event: String
-    /// What is called, with the macros replaced.
+    /// The URL, with the macros replaced.
     public let url: String
     /// The break of the advertisement.
     public let breakID: String

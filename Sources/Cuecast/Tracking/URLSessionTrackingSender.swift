@@ -147,7 +147,7 @@ extension TrackingResult {
         }
     }
 
-    /// What a failed attempt says.
+    /// The reason of a failed attempt.
     fileprivate var reason: String {
         switch self {
         case .answered(let status, _): "status \(status)"

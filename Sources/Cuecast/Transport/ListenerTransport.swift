@@ -98,7 +98,7 @@ package final class ClosedConnection: ListenerConnection {
     func close()
 }
 
-/// What a connection tells the client.
+/// The events that a connection reports to the client.
 @_spi(Transports)
 @nonexhaustive
 public enum ListenerConnectionEvent: Hashable, Sendable {

@@ -5,7 +5,7 @@
 public struct BroadcastConfiguration: Hashable, Sendable {
     /// Where broadcasters ask, in the form that the transport knows, such as `tcp://127.0.0.1:7402`.
     public var endpoint: String
-    /// What shows that this broadcaster may publish, at most 4,096 bytes; empty where the gateway does not ask for it.
+    /// The token that proves the right to publish, at most 4,096 bytes; empty if the gateway requires none.
     public var token: String
     /// How long a call tries, with all its attempts (default 15 s).
     public var timeout: Duration

@@ -37,7 +37,7 @@ public struct AdBreak: Hashable, Sendable {
         case preStream(hold: Duration? = nil)
     }
 
-    /// What an early end does to the ad that is playing.
+    /// The effect of an early end on the playing ad.
     public enum EndMode: String, Hashable, Sendable, CaseIterable {
         /// It stops.
         case cut
@@ -57,7 +57,7 @@ public struct AdBreak: Hashable, Sendable {
     public var advertisements: [AdvertisementDescription]
     /// Whether listeners that come late get only what fits into the rest of the break, so that no ad is cut.
     public var isExact: Bool
-    /// What an early end does to the ad that is playing, unless the end says otherwise.
+    /// The effect of an early end on the playing ad, unless the end says otherwise.
     public var endMode: EndMode
 
     /// A break; its other properties have defaults.

@@ -43,7 +43,7 @@ public struct AdvertisementDescription: Hashable, Sendable {
         public var width: Int?
         /// The height, in pixels.
         public var height: Int?
-        /// What the picture shows, in words.
+        /// A description of the picture.
         public var alternativeText: String?
         /// The MIME type, such as `image/png`.
         public var type: String?
@@ -56,10 +56,10 @@ public struct AdvertisementDescription: Hashable, Sendable {
 
     /// An address that a player calls when something happens, where its app has tracking turned on.
     public struct Tracker: Hashable, Sendable {
-        /// What must happen: a name of VAST 4.3 section 3.14.1 such as `firstQuartile`, or `impression`, `clickTracking`,
+        /// The event: a name of VAST 4.3 section 3.14.1 such as `firstQuartile`, or `impression`, `clickTracking`,
         /// `error`, `bannerView`, `bannerClick`.
         public var event: String
-        /// What to call.
+        /// The URL to call.
         public var url: String
         /// For `progress`: how far into the ad.
         public var offset: Duration?

@@ -9,13 +9,13 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// What is wrong with a file of ads, and where.
+/// A fault in a file of ads, and its place.
 public struct AdsFileError: Error, Hashable, Sendable {
     /// The line, counted from 1.
     public var line: Int
     /// The field, such as `ads[1].media[0].url`, counted from 0; empty where the file as a whole is meant.
     public var field: String
-    /// What is wrong with it.
+    /// The fault.
     public var reason: String
 
     /// A fault.

@@ -37,7 +37,7 @@ public protocol BroadcastConnection: AnyObject, Sendable {
     func close()
 }
 
-/// What a connection tells the client.
+/// The events that a connection reports to the client.
 ///
 /// New cases may appear in a minor release.
 @nonexhaustive

@@ -108,7 +108,7 @@ struct GatewayProcess: Sendable {
 }
 
 extension GatewayProcess {
-    /// What commands ask through the control socket, beside what the gateway answers itself.
+    /// Registers the commands of the control socket, beside those that the gateway answers itself.
     private func registerCommands(_ reloader: Reloader, _ configuration: GatewayConfiguration) {
         Reload.register(reloader, with: self.gateway.control)
         BackupCommand.register(
@@ -151,7 +151,7 @@ extension GatewayProcess {
         return ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map {
-                    // Where nobody can be told that the gateway is ready, it stops as if it was asked to.
+                    // If the ready line cannot be written, the gateway stops gracefully.
                     .init(
                         service: $0,
                         failureTerminationBehavior: $0 is ReadyLine ? .gracefullyShutdownGroup : .cancelGroup

@@ -7,7 +7,7 @@ import Logging
 
 /// By what a gateway's process tells people, monitoring and the service manager; there before anything is opened.
 struct ProcessOutlets: Sendable {
-    /// What writes the log.
+    /// The writer of the log.
     let output: LogOutput
     let metrics: MetricRegistry
     /// The service manager that started the process.

@@ -37,7 +37,7 @@ struct ProcessStores: Sendable {
         )
     }
 
-    /// What the gateway keeps in them, and in the files beside them.
+    /// The stores of the gateway, with the files beside them.
     ///
     /// - Throws: where the file of sessions that are refused cannot be read.
     func gatewayStores() throws -> GatewayStores {

@@ -15,9 +15,9 @@ struct ReadyService: Service {
     }
 }
 
-/// The line that scripts wait for, and what the service manager is told with it.
+/// Prints the line that scripts wait for, and tells the service manager that the gateway is ready.
 ///
-/// As a service it ends the gateway where the line cannot be written: whoever waits for it would wait for ever.
+/// If the line cannot be written, the gateway stops: a script would wait for it for ever.
 struct ReadyLine: Service {
     private let gateway: Gateway
     private let manager: ServiceManager

@@ -6,9 +6,9 @@ import GatewayHTTP
 import Logging
 import SecretFiles
 
-/// What the HTTP server shows and asks its peers for: rights, certificate, and the file that says where it is.
+/// The rights and the certificate of the HTTP server, and the file that states its address.
 struct ServedHTTP: Sendable {
-    /// Who may ask for what; `nil`: HTTP is not served.
+    /// The rights; `nil`: HTTP is not served.
     let access: HTTPAccessHolder?
     /// The certificate; `nil`: HTTP is plain.
     let identity: HTTPIdentityHolder?

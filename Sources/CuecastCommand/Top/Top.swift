@@ -11,7 +11,7 @@ import UnixSignals
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "Watch a gateway: streams, breaks, what became of ads, rates, latencies, lag, alarms, as they change.",
+            "Watch a gateway: streams, breaks, outcomes, rates, latencies, lag and alarms, as they change.",
         discussion: """
             On a terminal it shows a page of streams and the gateway's figures: q quits, s sorts, / filters, enter looks at one stream,
             ? names all keys. It asks for what it shows and no more, so that it is light with thousands of streams too. NO_COLOR is heard.
@@ -19,10 +19,10 @@ struct Top: AsyncParsableCommand {
             Where its output is no terminal, or with --once, --count or --json, it prints one line for each interval, with --json one JSON
             document: the gateway's figures, and the first streams with their counts.
 
-            A gateway that does not answer at the beginning ends it with 69. One that goes away later is asked again each second. It ends
-            with 0 on q, SIGINT and SIGTERM, and when nobody reads its output any more.
+            A gateway that does not answer at the beginning ends it with 69. If it stops answering later, it is asked again each
+            second. The command ends with 0 on q, SIGINT and SIGTERM, and when the reader of its output closes the pipe.
 
-            The gateway may ask for a token with the scope read, as 'cuecast report' does.
+            The gateway may require a token with the scope read, as for 'cuecast report'.
 
             Example: cuecast top --sort listeners
             Example: cuecast top --once --json

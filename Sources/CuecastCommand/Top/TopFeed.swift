@@ -54,7 +54,7 @@ final class TopFeed: Sendable {
     /// Ends `news`.
     func finish() { self.newsSink.finish() }
 
-    /// Asks once: whoever cannot be asked at the beginning was named wrongly, or lets nobody in.
+    /// Asks once: a gateway that fails now has a wrong address, or refuses access.
     ///
     /// - Throws: why not.
     func check() async throws(OperatorGateway.Fault) {

@@ -6,9 +6,9 @@ import LiveTerminal
 import Synchronization
 import UnixSignals
 
-/// Shows what a feed keeps on a terminal, until somebody quits.
+/// Shows a feed on a terminal until the user quits.
 final class TopLive: Sendable {
-    /// What is heard from before the terminal is taken until it is given back.
+    /// The signals that are handled from before the terminal is taken until it is given back.
     static let signals: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigquit, .sigwinch, .sigcont]
 
     private let feed: TopFeed
@@ -85,7 +85,7 @@ final class TopLive: Sendable {
         }
     }
 
-    /// Somebody else had the terminal meanwhile.
+    /// The shell had the terminal meanwhile.
     private func resume() {
         // Not where it was given back for good.
         guard self.keys.withLock({ $0 != nil }) else { return }

@@ -186,7 +186,7 @@ struct LinkTimings: Hashable, Sendable {
     /// How long it may take until the peer accepts the connection.
     var connectMax = TimeAmount.seconds(10)
 
-    /// What a PING says of the silence after which this side may be taken for gone: three intervals, in tenths of a second.
+    /// The time to live in a PING, after which this side may be taken for gone: three intervals, in tenths of a second.
     var timeToLiveTenths: UInt16 {
         UInt16(clamping: self.heartbeat.nanoseconds / 100_000_000 * 3)
     }

@@ -26,7 +26,7 @@ final class ListenerChannels: LinkOwner {
     private var noticesEndpoint: GatewayEndpoint?
     private var endpoints: [WireLink.Channel: GatewayEndpoint] = [:]
     private var links: [WireLink.Channel: LinkHandler] = [:]
-    /// What the first subscriptions wait in until their channel is there.
+    /// The first subscriptions, until their channel is there.
     private var subscriptions: [Command] = []
     /// All that were made, also those that are only tried: a host may have several addresses.
     private var channels: [ObjectIdentifier: any Channel] = [:]

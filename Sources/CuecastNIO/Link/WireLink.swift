@@ -74,7 +74,7 @@ struct WireLink: Sendable {
     /// How many bytes have come and are not understood yet.
     var bytesWaiting: Int { self.buffer.count - self.offset }
 
-    /// What is to be sent now, and is forgotten here.
+    /// The bytes to send now; they are forgotten here.
     mutating func takeOutput() -> [UInt8] {
         defer { self.output = [] }
         return self.output
@@ -86,7 +86,7 @@ struct WireLink: Sendable {
         for index in bytes.indices { self.buffer.append(bytes[index]) }
     }
 
-    /// What comes next; `nil`: nothing before more bytes do.
+    /// The next event; `nil`: none before more bytes come.
     mutating func next() -> Event? {
         guard !self.isOver else { return nil }
         while true {

@@ -9,7 +9,7 @@ internal import Synchronization
 
 /// Tells of the paths that the system has to the network (`NWPathMonitor`).
 final class NetworkPathWatch: NetworkWatch {
-    /// What makes a path another one: a phone that leaves its Wi-Fi has a network before and after.
+    /// The properties that distinguish paths: a phone that leaves its Wi-Fi has a network before and after.
     private struct Path: Hashable {
         let isAvailable: Bool
         let interfaces: [String]

@@ -98,15 +98,15 @@ struct PlatformConnector: Sendable {
         return options
     }
 
-    /// What an error means, in a few words for people.
+    /// A short sentence for an error.
     static func sentence(of error: any Error, on channel: (any Channel)?) -> String {
         switch error {
         case let error as PEMCertificates.Invalid: return error.description
-        case ChannelError.connectTimeout: return "the gateway cannot be reached: nobody answers"
+        case ChannelError.connectTimeout: return "the gateway cannot be reached: the connection timed out"
         case let error as NWError:
             switch error {
-            case .posix(.ECONNREFUSED): return "the gateway cannot be reached: nobody listens there"
-            case .posix(.ETIMEDOUT): return "the gateway cannot be reached: nobody answers"
+            case .posix(.ECONNREFUSED): return "the gateway cannot be reached: the connection was refused"
+            case .posix(.ETIMEDOUT): return "the gateway cannot be reached: the connection timed out"
             case .posix(.ENETUNREACH), .posix(.EHOSTUNREACH), .posix(.ENETDOWN):
                 return "the gateway cannot be reached: there is no way to it"
             case .posix(.ECONNRESET), .posix(.EPIPE): return "the gateway closed the connection"

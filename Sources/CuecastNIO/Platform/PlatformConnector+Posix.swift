@@ -83,14 +83,14 @@ struct PlatformConnector: Sendable {
         (try? channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self))?.peerCertificate
     }
 
-    /// What an error means, in a few words for people.
+    /// A short sentence for an error.
     static func sentence(of error: any Error, on channel: (any Channel)?) -> String {
         switch error {
         case let error as NIOConnectionError:
             if let first = error.connectionErrors.first { return self.sentence(of: first.error, on: channel) }
             return "the host \(error.host) is not known"
         case let error as IOError: return self.sentence(ofCode: error.errnoCode)
-        case ChannelError.connectTimeout: return "the gateway cannot be reached: nobody answers"
+        case ChannelError.connectTimeout: return "the gateway cannot be reached: the connection timed out"
         case let error as PEMCertificates.Invalid: return error.description
         case NIOSSLError.uncleanShutdown, is NIOSSLCloseTimedOutError: return "the gateway closed the connection"
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
@@ -103,8 +103,8 @@ struct PlatformConnector: Sendable {
 
     private static func sentence(ofCode code: CInt) -> String {
         switch code {
-        case ECONNREFUSED: "the gateway cannot be reached: nobody listens there"
-        case ETIMEDOUT: "the gateway cannot be reached: nobody answers"
+        case ECONNREFUSED: "the gateway cannot be reached: the connection was refused"
+        case ETIMEDOUT: "the gateway cannot be reached: the connection timed out"
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN: "the gateway cannot be reached: there is no way to it"
         case ECONNRESET, EPIPE: "the gateway closed the connection"
         default: "the connection failed: error \(code)"
@@ -126,7 +126,7 @@ struct PlatformConnector: Sendable {
         return "the gateway's certificate is not trusted"
     }
 
-    /// What all connections of a transport have in common, made once.
+    /// The TLS contexts that all connections of a transport share, made once.
     private final class ContextCache: Sendable {
         private let made = Mutex<NIOSSLContext?>(nil)
 

@@ -4,7 +4,7 @@
 internal import CuecastWire
 internal import NIOCore
 
-/// What may wait to be sent.
+/// The limits of unsent bytes.
 enum SendLimits {
     /// How many requests of the greatest length may wait in a channel; as many as a client has open.
     static let requestsWaitingMax = 32

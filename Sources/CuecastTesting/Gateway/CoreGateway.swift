@@ -28,7 +28,7 @@ package struct CoreGateway: Sendable {
     package private(set) var board: Board
     /// Which run of the gateway this is.
     package private(set) var instance: UInt64
-    /// What stands, in the order in which it was told.
+    /// The valid outcomes, in the order of their reports.
     package private(set) var standing: [StandingOutcome] = []
     private let headInterval: Duration
     private let planner: BroadcastPlanner

@@ -12,7 +12,7 @@ package struct LedgerBooks: Sendable {
         let ordinal: UInt32
     }
 
-    /// What is known of one break.
+    /// The books of one break.
     fileprivate struct Book {
         var summary: BreakSummary?
         /// The offset of the lane `breaks` up to which the summary is true.
@@ -90,7 +90,7 @@ package struct LedgerBooks: Sendable {
         return standing == nil
     }
 
-    /// What a report says of breaks.
+    /// A report's entries about breaks.
     ///
     /// - Parameters:
     ///   - now: decides which breaks are settled.
@@ -156,7 +156,7 @@ extension LedgerBooks.Book {
         )
     }
 
-    /// What sessions with one choice of ads did; repeats and contradictions belong to no session.
+    /// The outcomes of sessions with one choice of ads; repeats and contradictions belong to no session.
     fileprivate func part(_ variant: UInt32) -> Self {
         var part = self
         part.batches = self.batches.filter { self.variants[$0.key] ?? 0 == variant }

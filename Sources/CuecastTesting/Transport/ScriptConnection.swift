@@ -19,15 +19,15 @@ final class ScriptConnection: ListenerConnection {
         var isDelivering = false
         var isClosed = false
         var topics: Set<[UInt8]> = []
-        /// Whose notices come without a subscription.
+        /// The session whose notices come without a subscription.
         var push = PushPlace.free
         /// How many answers to joins are on their way: what is pushed follows them.
         var joinsUnderWay = 0
-        /// What is pushed and waits for that.
+        /// The pushed notices that wait for that.
         var held: [[UInt8]] = []
         /// Whether it keeps the gateway's time.
         var keepsTime = false
-        /// What happens later: head notices, and replies of a slow gateway.
+        /// The later events: head notices, and replies of a slow gateway.
         var later: [Int: Task<Void, Never>] = [:]
         var lastNumber = 0
     }
@@ -98,7 +98,7 @@ final class ScriptConnection: ListenerConnection {
         }
     }
 
-    /// What the connection has to do with pushing.
+    /// The state of pushing on the connection.
     var push: PushPlace { self.state.withLock { $0.push } }
 
     /// The gateway has decided that, under its lock; where it answered a join, what is pushed waits until the answer is told.

@@ -132,7 +132,7 @@ package struct BroadcastRequest: Hashable, Sendable {
     }
 
     package var id: UInt64
-    /// Who asks; nothing looks at it yet, rights will.
+    /// The sender's token; it has no effect yet.
     package var token: String
     /// The revision that the break must have for anything to change, `nil` for any; or one of `ExpectedRevision`.
     ///

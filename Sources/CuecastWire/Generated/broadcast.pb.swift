@@ -631,7 +631,7 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
     set {_uniqueStorage()._broadcaster = newValue}
   }
 
-  /// 1 when it was published, and one more with each change, whoever or whatever made it.
+  /// 1 when it was published, and one more with each change, also those of the gateway.
   var revision: UInt64 {
     get {_storage._revision}
     set {_uniqueStorage()._revision = newValue}

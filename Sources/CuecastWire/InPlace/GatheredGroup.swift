@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What gathers for the next record of a lane of acknowledgements: the bytes of that record, as far as they are known.
+/// The gathered content for the next record of a lane of acknowledgements: the bytes of that record, as far as they are known.
 ///
 /// A request is appended as it came, once, and not looked at again until the ledger reads the record. What this writes is
 /// what `AcknowledgementGroup` reads.

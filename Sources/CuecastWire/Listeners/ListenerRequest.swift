@@ -46,7 +46,7 @@ package struct ListenerRequest: Hashable, Sendable {
         /// The token of the listener; checked where the stream requires one.
         package var token: String
         package var delay: ListenerDelay
-        /// What the app says of the listener; nothing looks at it yet, breaks for some of them will.
+        /// The app's attributes of the listener; they have no effect yet.
         package var attributes: [String: String]
         package var client: String
         /// Whether the notices are to come on the connection of this request.

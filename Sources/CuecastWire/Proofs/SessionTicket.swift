@@ -18,7 +18,7 @@ package struct SessionTicket: Hashable, Sendable {
     package var subject: String
     /// The most sessions of the subject at a time; 0: no limit.
     package var sessionsMax: UInt32
-    /// What a token said of the listener; they stand for what the listener says of itself.
+    /// The listener's attributes in its token; they replace those that the listener states itself.
     package var attributes: [String: String]
 
     package init(
@@ -105,7 +105,7 @@ package struct SessionTicket: Hashable, Sendable {
     }
 }
 
-/// What a request is decided by of its ticket, read where it lies.
+/// The part of a ticket by which a request is decided, read in place.
 package struct TicketHead: Sendable {
     package let signature: Signature
     package let session: SessionID
@@ -120,7 +120,7 @@ package struct TicketHead: Sendable {
     package let coded: Range<Int>
 
     static let version: UInt8 = 1
-    /// What every ticket has before its first text, with the length of that.
+    /// The bytes before the first text of a ticket, with the length of that.
     private static let fixedBytes = 42
 
     /// Finds the parts of a ticket; `nil` where it is none.

@@ -38,7 +38,7 @@ package struct BreakRecord: Hashable, Sendable {
     package var endMode: EndMode
     /// When it was cancelled or expired.
     package var closed: Timestamp?
-    /// What the broadcaster said when it was punched, to know a repeat.
+    /// The start that the broadcaster's punch had, to recognise a repeat.
     package var punchedAs: BreakStart?
     /// The last notice about it.
     package var lastNotice: Notice?

@@ -82,7 +82,7 @@ package struct BreakEntry: Hashable, Sendable {
         package var request: BroadcastRequest.Postpone
         /// The start that the break must have: as the request says, or as it was when the gateway received that.
         package var from: Timestamp
-        /// What follows from the new start.
+        /// The announcement that follows from the new start.
         package var announce: Timestamp
         package var window: RequestWindow
 

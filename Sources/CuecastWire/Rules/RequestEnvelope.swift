@@ -48,7 +48,7 @@ package enum RequestEnvelope {
         return Refusal(.invalid, "\(misdirected).")
     }
 
-    /// What is said of a request that is a good one on the other socket, without the full stop; `nil`: it is not.
+    /// A hint, without the full stop, for a request that is valid on the other socket; `nil`: it is not.
     static func misdirected(_ frame: [UInt8], on audience: Audience) -> String? {
         switch audience {
         case .listeners:

@@ -15,10 +15,10 @@ public struct BroadcastKeys: Hashable, Sendable {
     let own: CurveKeyPair
     let gateway: CurvePublicKey
 
-    /// What the gateway knows this broadcaster by: 40 characters of Z85, for its file of broadcasters.
+    /// The key by which the gateway knows this broadcaster: 40 characters of Z85, for its file of broadcasters.
     public var publicKey: String { self.own.publicKey.z85 }
 
-    /// What this broadcaster knows the gateway by: 40 characters of Z85.
+    /// The key by which this broadcaster knows the gateway: 40 characters of Z85.
     public var gatewayPublicKey: String { self.gateway.z85 }
 
     /// Keys that are at hand as text.

@@ -27,12 +27,12 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     private let requests: AsyncStream<[UInt8]>.Continuation
     private var socket: Socket?
     private var frames = FrameBuffer(framesMax: 2)
-    /// What libzmq did not take yet.
+    /// The messages that libzmq has not accepted yet.
     private var backlog: [[UInt8]] = []
     private var retry: PollingThread.Timer?
     private var deadline: PollingThread.Timer?
     private var isConnected = false
-    /// What finds out why the handshake failed.
+    /// The probe that finds out why the handshake failed.
     private var probe: MechanismProbe?
     /// Why it is over, where this side did not close it.
     private var reason: String?
@@ -136,7 +136,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         self.deadline = self.thread.schedule(at: .now + Self.connectTimeout, for: self) {
             $0.fail(
                 "no connection to \($0.endpoint) within \(Self.connectTimeout)"
-                    + ($0.keys == nil ? "" : "; if somebody listens there, \($0.gatewayKeyHint)")
+                    + ($0.keys == nil ? "" : "; if a gateway listens there, \($0.gatewayKeyHint)")
             )
         }
         try socket.connect(self.endpoint)
@@ -173,7 +173,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         case .disconnected where self.isConnected, .handshakeFailedNoDetail where self.isConnected:
             self.fail("the connection to \(self.endpoint) was lost")
         case .disconnected, .handshakeFailedNoDetail: self.askMechanism()
-        case .closed, .connectRetried: self.fail("nobody answers at \(self.endpoint)")
+        case .closed, .connectRetried: self.fail("the gateway at \(self.endpoint) does not answer")
         case .handshakeFailedAuthentication(let status):
             self.refuse("\(self.endpoint) does not let in the key \(self.keys?.publicKey ?? "") (status \(status))")
         case .handshakeFailedProtocol(.mechanismMismatch): self.refuse(self.otherMechanism)

@@ -46,7 +46,7 @@ package final class AuditTrail: Service, Sendable {
     private static let groupRecordsMax = 1_000
 
     private let store: (any AuditStore)?
-    /// What is wrong since the start.
+    /// The fault since the start.
     private let fault: String?
     private let settings: Settings
     private let now: @Sendable () -> Timestamp

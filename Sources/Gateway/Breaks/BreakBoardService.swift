@@ -174,7 +174,7 @@ package struct BreakBoardService: Service {
                 let results = board.apply(group, offset: record.offset, after: record.previous)
                 let changes = board.takeChanges()
                 self.snapshots.note(changes, board)
-                notices += self.tell(results, of: group, board: board)
+                notices += self.settle(results, of: group, board: board)
             }
             if !notices.isEmpty { await self.publish(notices) }
             snapshotGroups += UInt64(records.count)
@@ -197,10 +197,10 @@ package struct BreakBoardService: Service {
         self.traces.keep(notices.compactMap { TraceSpan(of: $0, from: start, to: end) })
     }
 
-    /// Tells everybody here what a group did; listeners are told afterwards.
+    /// Counts and logs a group's results, and answers the waiting requests.
     ///
-    /// - Returns: the notices for them.
-    private func tell(_ results: [EntryResult], of group: BreakGroup, board: Board) -> [StreamNotice] {
+    /// - Returns: the notices for listeners, which are published afterwards.
+    private func settle(_ results: [EntryResult], of group: BreakGroup, board: Board) -> [StreamNotice] {
         var notices: [StreamNotice] = []
         for (result, entry) in zip(results, group.entries) {
             switch result {
@@ -273,7 +273,7 @@ extension TraceSpan {
     }
 }
 
-/// What is to be written into the next snapshot, and when.
+/// The changes for the next snapshot, and its time.
 private final class SnapshotDesk: Sendable {
     private struct State {
         var changes: BoardChanges

@@ -78,7 +78,7 @@ package final class BreakChanges: BoardObserver {
         }
     }
 
-    /// What has happened by now.
+    /// The changes so far.
     ///
     /// - Parameters:
     ///   - sequence: the newest change that the reader knows.

@@ -124,6 +124,6 @@ extension Refusal {
     /// The caller waits no longer.
     fileprivate static let gone = Refusal(
         .unavailable,
-        "Whoever asked did not wait for the answer: what became of the request is not known."
+        "The caller stopped waiting for the answer: the result of the request is not known."
     )
 }

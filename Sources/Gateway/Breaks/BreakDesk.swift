@@ -17,13 +17,13 @@ import ZeroMQ
 /// Adapters read and check a request once, and call `take`: the broadcasters' socket on the desk's own thread
 /// (`BroadcastEndpoint`), HTTP by `ask`.
 package actor BreakDesk: Service, BoardObserver {
-    /// What the log and the board answer.
+    /// The answers of the log and the board.
     private enum Event: Sendable {
         case appended(AppendID, Result<UInt64, EventLogError>)
         case applied([EntryResult], AppendID?)
     }
 
-    /// What a desk works with.
+    /// The parts that a desk uses.
     struct Tools: Sendable {
         let thread: PollingThread
         let log: LogHealth
@@ -230,9 +230,9 @@ package actor BreakDesk: Service, BoardObserver {
 
 extension BreakDesk {
     /// An adapter begins to bring requests; it calls `endPass` behind the last of them.
-    func beginPass() { self.isLogFull = self.tools.log.lookAtRoom() }
+    func beginPass() { self.isLogFull = self.tools.log.checkCapacity() }
 
-    /// What a pass gathered goes to the log.
+    /// The requests that a pass gathered go to the log.
     func endPass() { self.closeGroups() }
 
     /// Takes a request: it is decided now, or when the board has what is on its way to it.
@@ -326,15 +326,15 @@ extension BreakDesk {
     }
 
     private func closeGroups() {
-        self.lookAtRoom()
+        self.checkCapacity()
         while let (id, record) = self.lane.close(as: self.tools.log.nextID()) {
             self.tools.log.append(record, id: id, to: .breaks) { self.post(.appended(id, $0)) }
         }
     }
 
     /// Looks whether the log has room for new work; when it has none, what gathered is refused.
-    private func lookAtRoom() {
-        self.isLogFull = self.tools.log.lookAtRoom()
+    private func checkCapacity() {
+        self.isLogFull = self.tools.log.checkCapacity()
         guard self.isLogFull else { return }
         let refused = self.lane.refuseNewWork()
         for member in refused {

@@ -41,7 +41,7 @@ struct BreakLane {
         let members: [Member]
         /// Whether the log has confirmed it.
         var isDurable = false
-        /// What the board made of it; `nil`: the board has not applied it yet.
+        /// The board's results; `nil`: the board has not applied it yet.
         var results: [EntryResult]?
     }
 
@@ -164,7 +164,7 @@ struct BreakLane {
         return self.settleIfDone(id)
     }
 
-    /// What is confirmed is durable by the log's own word, and is answered by what the board made of it.
+    /// A confirmed group is durable by the log's own word, and is answered with the board's results.
     private mutating func settleIfDone(_ id: AppendID) -> [(Member, EntryResult)] {
         guard let group = self.groups[id], group.isDurable, let results = group.results else { return [] }
         self.groups[id] = nil

@@ -125,7 +125,7 @@ final class BroadcastCalls: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// What becomes of a request is known.
+    /// Answers a request.
     func answer(_ number: UInt64, _ reply: BroadcastReply) {
         let waiter = self.state.withLock { Self.settle(number, reply, in: &$0) }
         waiter?.resume(returning: reply)

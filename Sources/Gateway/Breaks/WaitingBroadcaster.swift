@@ -38,7 +38,7 @@ struct WaitingBroadcaster: Sendable {
     /// Called once, on the desk's thread, with the answer.
     let answer: @Sendable (BroadcastReply) -> Void
 
-    /// What a line of the log says about the request, and more.
+    /// The fields of a log line about the request, and further ones.
     func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
         var metadata = more
         metadata["requestId"] = self.origin.requestID.isEmpty ? "\(self.requestID)" : "\(self.origin.requestID)"

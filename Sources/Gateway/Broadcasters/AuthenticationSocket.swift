@@ -74,7 +74,7 @@ struct AuthenticationSocket: ~Copyable {
             for (index, frame) in reply.enumerated() {
                 _ = try self.socket?.send(frame, more: index < reply.count - 1)
             }
-            self.tell(decision)
+            self.report(decision)
             return true
         } catch {
             // Without this socket no broadcaster could connect any more, and an operator would not learn why.
@@ -99,7 +99,7 @@ struct AuthenticationSocket: ~Copyable {
         var result: MetricLabel
         var reason = ""
         var address = ""
-        /// Whose key, as far as that is known.
+        /// The broadcaster of the key, if it is known.
         var name: String?
     }
 
@@ -115,13 +115,13 @@ struct AuthenticationSocket: ~Copyable {
         case .expired(let name, let notAfter):
             return Decision(
                 result: .expiredKey,
-                reason: "its key was taken until \(notAfter)",
+                reason: "its key was accepted until \(notAfter)",
                 address: address,
                 name: name
             )
         case .unknown:
             // A public key is no secret; it tells an operator which one to list.
-            return Decision(result: .unknownKey, reason: "nobody has the key \(key.z85)", address: address)
+            return Decision(result: .unknownKey, reason: "no broadcaster has the key \(key.z85)", address: address)
         }
     }
 
@@ -129,7 +129,7 @@ struct AuthenticationSocket: ~Copyable {
         String(decoding: self.frames.bytes(at: index).prefix(255), as: UTF8.self)
     }
 
-    private func tell(_ decision: Decision) {
+    private func report(_ decision: Decision) {
         self.metrics.count(.broadcastAuthentications, decision.result)
         guard decision.key == nil else {
             self.peers.log(
@@ -146,7 +146,7 @@ struct AuthenticationSocket: ~Copyable {
             "a broadcaster was not let in",
             [
                 "address": "\(decision.address)", "reason": "\(decision.reason)",
-                "by": "\(decision.name ?? "nobody")",
+                "by": "\(decision.name ?? "unknown")",
             ]
         )
     }

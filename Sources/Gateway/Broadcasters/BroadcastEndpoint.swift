@@ -80,7 +80,7 @@ actor BroadcastEndpoint: Service {
     }
 
     private func lookAtConnections() {
-        self.tools.recorder.peers.tellLeftOut()
+        self.tools.recorder.peers.reportSuppressed()
         self.socket.endUnused()
     }
 
@@ -194,7 +194,7 @@ extension TraceSpan {
         )
     }
 
-    /// What spans of a broadcaster's request say about it.
+    /// The attributes of a broadcaster's request in spans.
     static func attributes(of kind: MetricLabel, _ key: BreakKey?) -> [(name: String, value: Value)] {
         var attributes: [(name: String, value: Value)] = [("cuecast.kind", .text(kind.text))]
         if let key {

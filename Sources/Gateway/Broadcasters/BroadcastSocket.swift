@@ -9,7 +9,7 @@ import ZeroMQ
 
 /// The ROUTER socket of broadcasters, and what goes wrong on it.
 struct BroadcastSocket: ~Copyable {
-    /// What the socket had.
+    /// The result of a receive.
     enum Received {
         case nothing
         /// A message that is not a request; it was counted.

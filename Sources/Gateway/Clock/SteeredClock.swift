@@ -66,7 +66,7 @@ package final class SteeredClock: GatewayClock {
         }
     }
 
-    /// What the clock is doing.
+    /// The state of the clock.
     package struct Status: Hashable, Sendable {
         package let wall: Timestamp
         package let gateway: Timestamp

@@ -4,7 +4,7 @@
 import GatewayCore
 import ZeroMQ
 
-/// What decides about broadcasters' requests, and the endpoint that brings them.
+/// The desk for broadcasters' requests, and its endpoint.
 struct BroadcasterParts: Sendable {
     /// Desk and endpoint run on it.
     let thread: PollingThread

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Logging
 
-/// What every part of a gateway is given.
+/// The parts that every part of a gateway uses.
 struct CommonParts: Sendable {
     /// Which run of the gateway this is.
     let instance = UInt64.random(in: 1 ... .max)

@@ -3,7 +3,7 @@
 
 package import GatewayCore
 
-/// What a gateway signs and checks with.
+/// The keys with which a gateway signs and checks.
 package struct GatewayKeys: Sendable {
     /// Sign deliveries, and check those that come back.
     package let messages: MessageKeys

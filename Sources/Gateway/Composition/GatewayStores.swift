@@ -3,7 +3,7 @@
 
 package import GatewayCore
 
-/// What a gateway keeps beyond its run: stores that are open, which the gateway closes, and what the run before left.
+/// The data that outlives a gateway's run: open stores, which the gateway closes, and the state of the run before.
 package struct GatewayStores: Sendable {
     /// The event log; the last service of the gateway to end closes it.
     package let log: LogParts
@@ -11,9 +11,9 @@ package struct GatewayStores: Sendable {
     package let ledger: any Ledger
     /// Where the audit is kept; `nil`: it is not kept.
     package let audit: (any AuditStore)?
-    /// What is wrong with the audit; `nil`: nothing.
+    /// The fault of the audit; `nil`: none.
     package let auditFault: String?
-    /// What the run before left, and where this one leaves it; `nil`: nothing is left.
+    /// The state of the run before, and the place for that of this one; `nil`: none is kept.
     package let state: (any GatewayStateStore)?
     /// Sessions that are refused.
     package let forgotten: ForgottenSessions

@@ -12,7 +12,7 @@ struct KeyParts: Sendable {
     let broadcasters: BroadcasterAccess?
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     let listeners: EndpointIdentity?
-    /// What signs deliveries.
+    /// The keys that sign deliveries.
     let messages: KeyHolder
     /// Which streams ask for a token, and which sessions are refused.
     let rules: ListenerRulesHolder

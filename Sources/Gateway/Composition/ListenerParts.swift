@@ -4,7 +4,7 @@
 import Edge
 import GatewayCore
 
-/// What serves listeners, by every transport.
+/// The parts that serve listeners, by every transport.
 struct ListenerParts: Sendable {
     /// Runs the edge's loops.
     let service: ListenerService

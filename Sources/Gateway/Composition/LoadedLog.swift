@@ -12,7 +12,7 @@ struct LoadedLog: Sendable {
     let health: LogHealth
     /// The board as it was loaded.
     let board: Board
-    /// What changed since the snapshot.
+    /// The changes since the snapshot.
     let changes: BoardChanges
     /// Has the newest board.
     let holder: BoardHolder

@@ -3,11 +3,11 @@
 
 import GatewayCore
 
-/// What follows the event log: the board, which tells everybody of notices, and the ledger.
+/// The followers of the event log: the board, which publishes notices, and the ledger.
 struct LogFollowers: Sendable {
     /// Has the newest board.
     let board: BoardHolder
-    /// What happens to breaks, for those who watch.
+    /// The changes of breaks, for watchers.
     let breakChanges: BreakChanges
     /// Makes boards, on a thread of its own.
     let boardService: ThreadedService

@@ -3,7 +3,7 @@
 
 import CuecastWire
 import GatewayCore
-import NetworkIO
+import SystemSupport
 import ZeroMQ
 
 extension ConfigurationTable {

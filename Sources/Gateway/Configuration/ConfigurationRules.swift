@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import NetworkIO
+import SystemSupport
 
 /// The rules that values of the configuration must keep.
 extension ConfigurationTable {

@@ -40,7 +40,7 @@ package struct ControlTimes: Hashable, Sendable {
 package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible {
     /// For people.
     package let sentence: String
-    /// What the command line exits with: 64 usage, 65 bad data, 69 unavailable, 1 a difference was found.
+    /// The exit code of the command: 64 usage, 65 bad data, 69 unavailable, 1 a difference was found.
     package let exitCode: Int32
 
     package init(_ sentence: String, exitCode: Int32 = 69) {
@@ -83,7 +83,7 @@ struct ControlRequest: Hashable, Sendable {
     }
 }
 
-/// What comes back.
+/// The reply to a command.
 enum ControlReply: Hashable, Sendable {
     case progress([String: JSONValue])
     case done([String: JSONValue])

@@ -25,7 +25,7 @@ final class ControlServer: Sendable {
         let cancellation: AsyncStream<Void>
     }
 
-    /// What other threads tell the serving one.
+    /// The messages of other threads to the serving one.
     fileprivate enum Message: Sendable {
         case progress(UInt64, [UInt8])
         case answer(UInt64, [UInt8])
@@ -206,7 +206,7 @@ private final class PollWakeUp: Sendable {
     }
 }
 
-/// What the serving thread knows of its connections.
+/// The serving thread's view of its connections.
 private struct ControlPoll {
     private struct Connection {
         /// `nil`: the client is gone, but its command still runs.
@@ -220,7 +220,7 @@ private struct ControlPoll {
         /// When it is closed, or told that its command still runs.
         var deadline: ContinuousClock.Instant
 
-        /// What to poll for.
+        /// The events to poll for.
         var events: Int32 {
             if !self.output.isEmpty { return POLLOUT }
             // While a command runs nothing more is read: a client that sends on waits in its own buffer.
@@ -354,7 +354,7 @@ private struct ControlPoll {
         }
     }
 
-    /// What is left to do for a connection.
+    /// The next step for a connection.
     private enum Step {
         case again
         case wait

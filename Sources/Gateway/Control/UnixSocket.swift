@@ -21,7 +21,7 @@ package struct UnixSocketError: Error, Hashable, Sendable, CustomStringConvertib
 ///
 /// Holds nothing but the descriptor: the system itself keeps calls of several threads apart.
 final class UnixSocket: Sendable {
-    /// What a read or a write came to.
+    /// The result of a read or a write.
     enum Moved: Equatable {
         case bytes(Int)
         case wouldBlock

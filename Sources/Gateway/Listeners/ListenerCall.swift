@@ -16,10 +16,10 @@ final class ListenerCall: Sendable {
     /// The most calls of one desk whose tokens wait to be checked: most of the line is for connections.
     static let tokenChecksMax = TokenChecks.tokenChecksWaitingMax / 4
 
-    /// What became of a call.
+    /// The result of a call.
     struct Outcome: Sendable {
         let reply: ReplyBytes
-        /// What a join changed about notices.
+        /// The change of notices that a join made.
         let push: PushChange?
     }
 
@@ -56,7 +56,7 @@ final class ListenerCall: Sendable {
     /// Whether it may begin a session now.
     var mayBeginSession: Bool { self.edge.mayBeginSession(self.admission) }
 
-    /// What decisions look at.
+    /// The facts for decisions.
     func facts(mayBeginSession: Bool) -> PeerFacts {
         PeerFacts(
             transport: "http",

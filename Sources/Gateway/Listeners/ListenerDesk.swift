@@ -10,7 +10,7 @@ import Logging
 ///
 /// Each is decided synchronously on the board that is newest then, and answered in the same pass unless it has to be durable first.
 final class ListenerDesk: EdgeDelegate {
-    /// What a desk works with; everything of it may be used on any thread.
+    /// The parts that a desk uses; all of them may be used on any thread.
     struct Tools: Sendable {
         let log: LogHealth
         let holder: BoardHolder
@@ -31,7 +31,7 @@ final class ListenerDesk: EdgeDelegate {
     private var handler: ListenerRequestHandler
     /// How often the keys had been swapped when the handler got its own.
     private var keySwaps: Int
-    /// Who may hear what, and how often that had been changed when it was taken.
+    /// The rules about listeners, with their version.
     private var rules: ListenerRules
     private var ruleSwaps: Int
     /// Those who wait until the log has answered about all groups up to one.
@@ -286,7 +286,7 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func closeGroups(in loop: EdgeLoop) {
-        let isLogFull = self.tools.log.lookAtRoom()
+        let isLogFull = self.tools.log.checkCapacity()
         self.handler.isLogFull = isLogFull
         if isLogFull {
             let waiters = self.handler.refuseGathered()

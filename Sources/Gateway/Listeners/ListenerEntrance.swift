@@ -24,13 +24,13 @@ package final class ListenerEntrance: Sendable {
         package init() {}
     }
 
-    /// A listener that hears its stream's notices.
-    package struct Hearing: Sendable {
+    /// A listener's subscription to the notices of its stream.
+    package struct Subscription: Sendable {
         /// The answer to its join.
         package let joined: ListenerReply.Joined
         /// The gateway's clock when it joined.
         package let gatewayTime: Timestamp
-        /// Has every notice above the head of that answer.
+        /// Yields each notice after the head of that answer.
         package let reader: NoticeReader
     }
 
@@ -113,7 +113,7 @@ package final class ListenerEntrance: Sendable {
         of session: SessionID,
         ticket: [UInt8] = [],
         from address: PeerAddress
-    ) async throws(Refusal) -> Hearing {
+    ) async throws(Refusal) -> Subscription {
         guard let admission = self.edge.admitClient(from: address) else {
             self.metrics.count(.limitsHit, .limit(.connectionsPerAddressMax))
             throw .tooManyConnections
@@ -135,7 +135,7 @@ package final class ListenerEntrance: Sendable {
             throw refusal
         }
         self.hub.begin(reader, after: head.sequence, proof: proof, ticket: joined.ticket)
-        return Hearing(joined: joined, gatewayTime: reply.gatewayTime, reader: reader)
+        return Subscription(joined: joined, gatewayTime: reply.gatewayTime, reader: reader)
     }
 
     /// Joins a stream without waiting for notices: a player that comes for the ads of a break, and goes.
@@ -179,7 +179,7 @@ package final class ListenerEntrance: Sendable {
         }
     }
 
-    /// What signs and checks now.
+    /// The keys that sign and check now.
     package var keys: MessageKeys { self.keyHolder.keys }
 
     /// The gateway's clock.

@@ -7,7 +7,7 @@ import Edge
 import GatewayCore
 import Synchronization
 
-/// What other threads have for a ``ListenerDesk``.
+/// The messages of other threads for a ``ListenerDesk``.
 final class ListenerMailbox: Sendable {
     enum Letter: Sendable {
         /// The log has answered about a group of acknowledgements.

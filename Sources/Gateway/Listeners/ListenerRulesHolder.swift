@@ -4,7 +4,7 @@
 import GatewayCore
 import Synchronization
 
-/// Who may hear what, for all threads that serve listeners.
+/// The rules about listeners, for all threads that serve listeners.
 final class ListenerRulesHolder: Sendable {
     private let state: Mutex<ListenerRules>
     private let number = Atomic<Int>(0)

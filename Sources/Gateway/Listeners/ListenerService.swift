@@ -16,7 +16,7 @@ final class ListenerService: Service {
     let mailboxes: [ListenerMailbox]
     private let pollers: [EdgeLoop.Pollers]
     private let settings: ListenerRequestHandler.Settings
-    /// What each loop begins with, until it does: a board that is held for longer keeps what others let go of.
+    /// The first board of each loop, until the loop begins: a board that is held for longer keeps old parts alive.
     private let firstBoards: Mutex<[Board?]>
     private let leases: SharedLeases
     private let waiting = SharedWaitingCount()
@@ -136,7 +136,7 @@ final class ListenerService: Service {
         self.tools.rules.change { $0.protectedStreams = configuration.protectedStreams }
     }
 
-    /// What a session listens to, and the subject of its token where that is counted; `nil`: it does not listen.
+    /// The stream of a session, and the subject of its token if that is counted; `nil`: it does not listen.
     func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? { self.leases.lease(of: session) }
 
     /// Refuses a session from now on; see ``Gateway/refuse(_:atMost:_:)``.

@@ -45,7 +45,7 @@ final class NoticeHub: NoticeSink, Service {
         }
     }
 
-    /// What it works with; everything of it may be used on any thread.
+    /// The parts that it uses; all of them may be used on any thread.
     struct Tools: Sendable {
         let keys: KeyHolder
         let rules: ListenerRulesHolder

@@ -39,7 +39,7 @@ package final class NoticeReader: Sendable {
         let owner: LeaseOwner?
     }
 
-    /// What a reader gets.
+    /// The next step for a reader.
     package enum Step: Sendable {
         case notices([PublishedNotice])
         case ended(NoticeReaderEnd)
@@ -164,7 +164,7 @@ package final class NoticeReader: Sendable {
         self.state.withLock { state in state.waitsSince.map { now >= $0 &+ limit } ?? false }
     }
 
-    /// Whose its lease is, where it is to be renewed now.
+    /// The session whose lease is to be renewed now.
     ///
     /// - Parameters:
     ///   - now: monotonic nanoseconds.

@@ -85,7 +85,7 @@ final class SharedLeases: LeaseTable {
                 hasRoom: { _ in self.live.reserve(atMost: most) },
                 ownerHasRoom: { owner, _ in self.reserve(owner) }
             )
-            self.tell(&leases, reserved: renewal == .begun)
+            self.publishChanges(&leases, reserved: renewal == .begun)
             return renewal
         }
     }
@@ -102,18 +102,18 @@ final class SharedLeases: LeaseTable {
     func end(_ session: SessionID) {
         self.withPart(of: session) { leases in
             leases.end(session)
-            self.tell(&leases)
+            self.publishChanges(&leases)
         }
     }
 
     func end(_ session: SessionID, on stream: StreamID) {
         self.withPart(of: session) { leases in
             leases.end(session, on: stream)
-            self.tell(&leases)
+            self.publishChanges(&leases)
         }
     }
 
-    /// What a session listens to, and whose it is where its owner's sessions are counted; `nil`: it has no lease.
+    /// The stream of a session, and its subject if that one's sessions are counted; `nil`: it has no lease.
     func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
         self.withPart(of: session) { $0.lease(of: session) }
     }
@@ -122,13 +122,13 @@ final class SharedLeases: LeaseTable {
         for part in self.parts {
             part.leases.withLock { leases in
                 leases.expire(at: now)
-                self.tell(&leases)
+                self.publishChanges(&leases)
             }
         }
     }
 
     /// Publishes the changes before the part is free again: a listener that gets an answer is counted already.
-    private func tell(_ leases: inout Leases, reserved: Bool = false) {
+    private func publishChanges(_ leases: inout Leases, reserved: Bool = false) {
         let ended = leases.takeEndedSubjects()
         if !ended.isEmpty { self.release(ended) }
         let changes = leases.takeCountChanges()
@@ -161,7 +161,7 @@ final class SharedLeases: LeaseTable {
     }
 }
 
-/// What waits for the log, of all threads that serve listeners.
+/// The work that waits for the log, of all threads that serve listeners.
 final class SharedWaitingCount: WaitingCount {
     private let requests = Atomic<Int>(0)
     private let requestBytes = Atomic<Int>(0)

@@ -24,7 +24,7 @@ package struct LogLine: Sendable {
     package var message: String
     package var metadata: Logger.Metadata
 
-    /// What stands at the end of a text that was cut.
+    /// The mark at the end of a text that was cut.
     package static let cutMark = "… (cut)"
     /// The field that says how many fields did not fit.
     package static let leftOutName = "fieldsLeftOut"

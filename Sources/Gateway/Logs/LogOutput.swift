@@ -78,7 +78,7 @@ package final class LogOutput: Sendable {
             self.bytes(
                 .warning,
                 "cuecast",
-                "lines were left out because nobody took them from standard error",
+                "log lines were dropped because standard error was not read",
                 ["count": "\(count)"]
             )
         }
@@ -101,7 +101,7 @@ package struct GatewayLogHandler: LogHandler {
     private let output: LogOutput
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
-    /// What this logger leaves out although the configuration lets it through.
+    /// The level below which this logger drops lines, whatever the configuration says.
     private var floor = Logger.Level.trace
 
     package init(label: String, output: LogOutput) {

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Lines of the levels `debug` and `trace` are never left out: an operator who asks for those asks for all of them.
 package final class PeerLog: Sendable {
-    /// What is limited on its own, so that a flood of one kind hides no other.
+    /// The kinds of lines, each with its own limit, so that a flood of one kind hides no other.
     package enum Kind: String, CaseIterable, Sendable {
         /// Changes of breaks that broadcasters asked for.
         case changes
@@ -104,24 +104,24 @@ package final class PeerLog: Sendable {
             guard case .log(let leftOut)? = decision else {
                 return self.metrics.count(.logLinesSuppressed, kind.label)
             }
-            if leftOut > 0 { self.tell(leftOut, of: kind, level) }
+            if leftOut > 0 { self.report(leftOut, of: kind, level) }
         }
         self.logger.log(level: level, message(), metadata: metadata())
     }
 
     /// Says how many lines were left out where no further one came; to be called every second or so.
-    package func tellLeftOut() {
+    package func reportSuppressed() {
         let now = self.elapsed()
         for kind in Kind.allCases {
             let (count, level) = self.states.withLock { states in
                 (states[kind]?.limiter.takeLeftOut(at: now), states[kind]?.level ?? .notice)
             }
-            if let count { self.tell(count, of: kind, level) }
+            if let count { self.report(count, of: kind, level) }
         }
     }
 
     /// As severe as what was left out, so that it is logged where that would have been.
-    private func tell(_ count: Int, of kind: Kind, _ level: Logger.Level) {
+    private func report(_ count: Int, of kind: Kind, _ level: Logger.Level) {
         self.logger.log(
             level: level,
             "lines were left out because there were too many",

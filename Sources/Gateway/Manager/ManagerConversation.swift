@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a service manager is told when, in the order that it expects: it decides, `ServiceManager` sends.
+/// Decides the messages to a service manager and their order; `ServiceManager` sends them.
 ///
 /// `starting → running ⇄ reloading`, and from each of them `→ stopping`, which is the end.
 struct ManagerConversation: Equatable, Sendable {

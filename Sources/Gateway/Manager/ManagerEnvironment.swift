@@ -7,7 +7,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What a service manager says in the environment of a service that it starts (`man 3 sd_notify`,
+/// The environment variables by which a service manager informs a service (`man 3 sd_notify`,
 /// `man 3 sd_watchdog_enabled`).
 package struct ManagerEnvironment: Hashable, Sendable {
     private static let socketVariable = "NOTIFY_SOCKET"

@@ -3,22 +3,22 @@
 
 package import GatewayCore
 
-/// What `systemctl status` says about a gateway, at a glance.
+/// The status line of a gateway in `systemctl status`.
 package struct ManagerStatus: Hashable, Sendable {
     package var isStopping = false
-    /// What does not work.
+    /// The parts that do not work.
     package var missing: [ReadinessBoard.Part] = []
-    /// What failed for good.
+    /// The permanent failure.
     package var failure: String?
     package var alarms: [String] = []
     package var listeners = 0
     package var streams = 0
-    /// Who waits for an answer that was promised.
+    /// The number of requests that wait for an answer.
     package var waiting = 0
 
     package init() {}
 
-    /// What a running gateway says of itself.
+    /// The status of a running gateway.
     package init(_ readiness: ReadinessBoard, _ metrics: MetricRegistry) {
         self.missing = readiness.missing
         self.failure = readiness.failure

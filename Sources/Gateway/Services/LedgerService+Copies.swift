@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Logging
 
-/// What keeps the loss of the ledger's file from losing anything.
+/// Keeps copies of the ledger, so that the loss of its file loses nothing.
 extension LedgerService {
     /// When copies are made.
     struct CopySettings: Hashable, Sendable {
@@ -22,10 +22,10 @@ extension LedgerService {
 
     /// Copies the ledger again and again, and lets the log forget what two copies hold.
     func keepCopies(of keeper: any LedgerKeeping) async {
-        if let recovery = keeper.recoveryAtStart { self.tell(recovery) }
-        await self.tellGaps(of: keeper)
+        if let recovery = keeper.recoveryAtStart { self.report(recovery) }
+        await self.reportGaps(of: keeper)
         await keeper.verifyCopies()
-        if let newest = keeper.copies.first { self.tell(newest) }
+        if let newest = keeper.copies.first { self.report(newest) }
         guard await self.checkIfNeeded(keeper) else { return }
         var wait = self.firstWait(keeper.copies)
         while (try? await Task.sleep(for: wait)) != nil {
@@ -53,9 +53,9 @@ extension LedgerService {
             let took = ContinuousClock.now - began
             self.metrics.count(.ledgerCopies, .made)
             self.metrics.observe(.ledgerCopySeconds, took)
-            self.tell(copy)
+            self.report(copy)
             self.readiness.clear(.ledgerCopies)
-            await self.tellGaps(of: keeper)
+            await self.reportGaps(of: keeper)
             await self.forgetAfterCopy()
             // Until there are two, the log forgets nothing.
             let interval = keeper.copies.count < 2 ? self.copySettings.firstAfter : self.copySettings.interval
@@ -145,9 +145,9 @@ extension LedgerService {
         self.metrics.count(.ledgerFailures)
         do {
             if let recovery = try await keeper.recover(generation, because: reason, at: self.clock.now()) {
-                self.tell(recovery)
-                self.tellEverything()
-                await self.tellGaps(of: keeper)
+                self.report(recovery)
+                self.reportAll()
+                await self.reportGaps(of: keeper)
             }
             return true
         } catch {
@@ -156,19 +156,19 @@ extension LedgerService {
         }
     }
 
-    private func tell(_ recovery: LedgerRecovery) {
+    private func report(_ recovery: LedgerRecovery) {
         self.metrics.count(.ledgerRecoveries)
         self.readiness.raise(.ledger, recovery.sentence)
         self.logger.warning("the ledger is counted anew", metadata: ["what": "\(recovery.sentence)"])
     }
 
-    private func tell(_ copy: LedgerCopyFacts) {
+    private func report(_ copy: LedgerCopyFacts) {
         self.metrics.set(.ledgerCopyTime, to: Int(clamping: copy.made.microseconds / 1_000_000))
         self.metrics.set(.ledgerCopyBytes, to: copy.bytes)
     }
 
     /// Names what is missing from the books.
-    private func tellGaps(of keeper: any LedgerKeeping) async {
+    private func reportGaps(of keeper: any LedgerKeeping) async {
         guard let gaps = try? await keeper.gaps() else { return }
         self.metrics.set(.ledgerGaps, to: gaps.count)
         let now = self.clock.now()

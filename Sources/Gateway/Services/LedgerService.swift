@@ -27,7 +27,7 @@ package struct LedgerService: Service {
     /// How often it is looked whether the log uses most of its room; then old things are forgotten sooner.
     ///
     /// Every second time that the metrics of room are taken.
-    private let lookAtRoomInterval: Duration
+    private let checkCapacityInterval: Duration
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
@@ -78,7 +78,7 @@ package struct LedgerService: Service {
         self.clock = clock
         self.keepTotalsFor = configuration.keepTotalsFor
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
-        self.lookAtRoomInterval = configuration.sampleInterval * 2
+        self.checkCapacityInterval = configuration.sampleInterval * 2
         self.isPaused = configuration.ledgerPaused
         self.gatherFor = configuration.ledgerGatherFor
         self.copySettings = CopySettings(
@@ -163,7 +163,7 @@ package struct LedgerService: Service {
             let postings = try LedgerPosting.postings(of: records)
             self.count(try await self.ledger.apply(postings, of: lane))
             applied = last.offset
-            let behind = try await self.tell(applied, of: lane)
+            let behind = try await self.report(applied, of: lane)
             guard behind < Self.groupsGathered else { continue }
             let isUnderLoad = postings.reduce(0) { $0 + $1.outcomes.count } >= Self.outcomesUnderLoad
             try? await Task.sleep(for: isUnderLoad ? max(Self.gatherUnderLoad, self.gatherFor) : self.gatherFor)
@@ -180,22 +180,22 @@ package struct LedgerService: Service {
     private func watch(_ lane: Lane) async throws {
         self.logger.warning("the ledger is paused: acknowledgements are recorded, but not counted")
         let applied = try await self.ledger.appliedOffset(of: lane)
-        repeat { try await self.tell(applied, of: lane) } while (try? await Task.sleep(for: .seconds(1))) != nil
+        repeat { try await self.report(applied, of: lane) } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
     /// Sets what the metrics say.
     ///
     /// - Returns: how many groups the ledger is behind.
     @discardableResult
-    private func tell(_ applied: UInt64, of lane: Lane) async throws -> UInt64 {
+    private func report(_ applied: UInt64, of lane: Lane) async throws -> UInt64 {
         self.metrics.set(.ledgerOffset, .lane(lane), to: Int(clamping: applied))
-        let behind = try await self.tellLag(after: applied, of: lane)
+        let behind = try await self.reportLag(after: applied, of: lane)
         _ = self.failures.worked(lane)
         if behind == 0, self.failures.isEmpty, self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
         return behind
     }
 
-    private func tellLag(after applied: UInt64, of lane: Lane) async throws -> UInt64 {
+    private func reportLag(after applied: UInt64, of lane: Lane) async throws -> UInt64 {
         let head = try await self.log.head(of: lane)
         let behind = self.log.identity.count(after: applied, through: head, in: lane)
         self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
@@ -203,7 +203,7 @@ package struct LedgerService: Service {
     }
 
     /// The ledger has to be told of every break again.
-    func tellEverything() {
+    func reportAll() {
         self.feed.beginAgain()
     }
 
@@ -213,7 +213,7 @@ package struct LedgerService: Service {
         self.metrics.count(.ledgerFailures)
         if lane != .breaks {
             let known = UInt64(clamping: self.metrics.value(.ledgerOffset, .lane(lane)))
-            _ = try? await self.tellLag(after: (try? await self.ledger.appliedOffset(of: lane)) ?? known, of: lane)
+            _ = try? await self.reportLag(after: (try? await self.ledger.appliedOffset(of: lane)) ?? known, of: lane)
         }
         let (isLogged, isAlarm) = self.failures.failed(lane)
         if isLogged { self.logger.error("the ledger is behind", metadata: ["error": "\(error)", "lane": "\(lane)"]) }
@@ -245,7 +245,7 @@ package struct LedgerService: Service {
     private func waitForPrune() async -> Bool {
         let next = ContinuousClock.now + Self.pruneInterval
         repeat {
-            let wait = min(self.lookAtRoomInterval, next - .now)
+            let wait = min(self.checkCapacityInterval, next - .now)
             guard (try? await Task.sleep(for: max(wait, .zero))) != nil else { return false }
         } while ContinuousClock.now < next && !self.isLogNearlyFull
         return true

@@ -95,8 +95,8 @@ final class LogHealth: Sendable {
         }
     }
 
-    /// Looks whether the log has no room for new work.
-    func lookAtRoom() -> Bool {
+    /// Checks whether the log is full.
+    func checkCapacity() -> Bool {
         let isFull = self.maintenance?.usage?.isReached ?? false
         let hasChanged = self.state.withLock { state in
             guard state.isFull != isFull else { return false }

@@ -31,7 +31,7 @@ struct MemoryService: Service {
     private static let lookEvery: Duration = .seconds(5)
 
     let connections: ConnectionLimit
-    /// What a crowd had the stores read and write is of no use once it has left.
+    /// The stores, whose caches are of no use once a crowd of listeners has left.
     let stores: [any CachingStore]
     let metrics: MetricRegistry
     let logger: Logger

@@ -4,7 +4,7 @@
 package import CuecastWire
 import GatewayCore
 
-/// What one run of a gateway leaves for the next, beside the books: how far its clock was, and how many listened.
+/// The state that one run of a gateway leaves for the next, beside the books: its clock, and the number of listeners.
 ///
 /// Nothing here is needed to be right: what is missing, damaged or old is ignored.
 package struct GatewayState: Hashable, Sendable {
@@ -34,7 +34,7 @@ package enum GatewayStateLimits {
 
 /// Where a gateway leaves its state.
 package protocol GatewayStateStore: Sendable {
-    /// What the run before left; `nil`: nothing that can be used.
+    /// The state of the run before; `nil`: none that can be used.
     func load() -> GatewayState?
     /// Keeps it; returns whether that worked.
     func save(_ state: GatewayState) -> Bool

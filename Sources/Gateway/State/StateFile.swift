@@ -23,7 +23,7 @@ struct StateFile: Sendable {
     /// Nothing larger is read.
     let bytesMax: Int
 
-    /// What stands in it; `nil` where there is none, or where it is too large.
+    /// The content; `nil` if there is no file, or if it is too large.
     func read() -> [UInt8]? {
         guard let descriptor = self.open(O_RDONLY) else { return nil }
         defer { close(descriptor) }

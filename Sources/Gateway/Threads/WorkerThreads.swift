@@ -26,7 +26,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         var threadCount = 0
     }
 
-    /// What `top -H` shows (its first 15 bytes).
+    /// The name that `top -H` shows (its first 15 bytes).
     package let name: String
     private let condition = NSCondition()
     private var state = State()

@@ -22,7 +22,7 @@ package struct RequestTrace: Hashable, Sendable {
         self.start = start
     }
 
-    /// What lines of the log say about it (OpenTelemetry, "Trace Context in non-OTLP Log Formats").
+    /// The fields of log lines about it (OpenTelemetry, "Trace Context in non-OTLP Log Formats").
     package var logFields: Logger.Metadata {
         ["trace_id": "\(self.context.traceID)", "span_id": "\(self.context.spanID)"]
     }

@@ -5,7 +5,7 @@ package import CuecastWire
 
 /// Something that was done for a request that is traced, from its beginning to its end.
 package struct TraceSpan: Hashable, Sendable {
-    /// What it is to those around it, with the numbers that OTLP has for that (`SpanKind`).
+    /// The kind of a span, with OTLP's numbers (`SpanKind`).
     package enum Kind: Int, Sendable {
         case `internal` = 1
         /// It answers a peer outside the gateway.

@@ -167,7 +167,7 @@ package struct Board: Sendable {
         return record
     }
 
-    /// What is not about one stream or break.
+    /// The part that belongs to no stream and no break.
     var headRecord: BoardRecord {
         BoardRecord(
             offset: self.offset,
@@ -206,7 +206,7 @@ package struct Board: Sendable {
         StreamBoard(stream: id, sequence: self.retiredSequence)
     }
 
-    /// What a listener of a stream is told from: also of one of which nothing is kept.
+    /// A stream's state for listeners, also if the board has nothing about it.
     ///
     /// Such a stream starts at the position where the next one begins. A listener that knows an old position of it is told to begin
     /// anew, and no listener is told that it missed nothing when it missed something.

@@ -46,7 +46,7 @@ package struct Break: Sendable {
 
     /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
     package var encoded: EncodedAdvertisements? { self.kept.encoded }
-    /// What its advertisements are counted as.
+    /// The size at which its advertisements are counted.
     private var contentBytes: Int { self.kept.contentBytes }
 
     /// Gives it other advertisements.
@@ -159,7 +159,7 @@ package struct Break: Sendable {
         }
     }
 
-    /// What broadcasters and operators see of it.
+    /// The break as broadcasters and operators see it.
     package func info(at now: Timestamp) -> BreakInfo {
         BreakInfo(
             key: self.key,
@@ -180,7 +180,7 @@ package struct Break: Sendable {
         )
     }
 
-    /// What the ledger keeps of it.
+    /// The ledger's data about it.
     package var summary: BreakSummary {
         BreakSummary(
             number: self.number,
@@ -239,7 +239,7 @@ extension Break: Hashable {
 }
 
 extension Break {
-    /// What a listener can still play.
+    /// The ads that a listener can still play.
     package enum Playable: Hashable, Sendable {
         /// All from the advertisement with this ordinal on.
         case from(Int)
@@ -251,7 +251,7 @@ extension Break {
         self.playableSteps.first { playhead < $0.until }.map { .from($0.first) } ?? .nothing
     }
 
-    /// What a listener can still play, by its playhead: the first step that is not over holds, and after the last one
+    /// The ads that a listener can still play, by its playhead: the first step that is not over holds, and after the last one
     /// nothing can be played.
     ///
     /// A listener that comes late begins with the advertisement that others hear now, so that there is no dead air; the

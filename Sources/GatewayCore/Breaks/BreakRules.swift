@@ -109,7 +109,7 @@ extension StreamBoard {
         /// It changed, and no listener has to know.
         case silently
         /// It changed, and the listeners are told.
-        case tell(Notice.Kind)
+        case notify(Notice.Kind)
     }
 
     private func change(
@@ -125,7 +125,7 @@ extension StreamBoard {
                 each.record.revision += 1
                 // A timer tells of what was asked before.
                 if !entry.kind.isTimers { each.record.trace = entry.trace }
-                guard case .tell(let kind) = step else {
+                guard case .notify(let kind) = step else {
                     each.letGoOfTrace()
                     return .changed(each, nil)
                 }
@@ -208,7 +208,7 @@ extension StreamBoard {
         each.record.start = start
         each.record.punchedAs = said
         if let refusal = self.overlap(of: each) { throw refusal }
-        return .tell(.updated)
+        return .notify(.updated)
     }
 
     private func update(
@@ -257,10 +257,10 @@ extension StreamBoard {
             throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: end or cancel it.")
         }
         if let refusal = self.overlap(of: each) { throw refusal }
-        guard each.record.phase == .scheduled else { return .tell(.updated) }
+        guard each.record.phase == .scheduled else { return .notify(.updated) }
         guard each.record.announce <= now else { return .silently }
         each.record.phase = .announced
-        return .tell(.available)
+        return .notify(.available)
     }
 
     private func postpone(
@@ -321,7 +321,7 @@ extension StreamBoard {
         if each.record.ended == at, each.record.endMode == endMode { return .nothing }
         each.record.ended = at
         each.record.endMode = endMode
-        return .tell(.ended)
+        return .notify(.ended)
     }
 
     private static func cancel(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
@@ -333,7 +333,7 @@ extension StreamBoard {
             let known = each.record.phase == .announced
             each.record.phase = .cancelled
             each.record.closed = now
-            return known ? .tell(.cancelled) : .silently
+            return known ? .notify(.cancelled) : .silently
         }
     }
 
@@ -347,7 +347,7 @@ extension StreamBoard {
         if let start = each.record.start, window.from < start, start < window.by {
             each.record.window = RequestWindow(from: window.from, by: start)
         }
-        return .tell(.available)
+        return .notify(.available)
     }
 
     private static func expire(_ each: inout Break, at now: Timestamp) -> Step {
@@ -362,7 +362,7 @@ extension StreamBoard {
         }
         each.record.phase = .expired
         each.record.closed = now
-        return .tell(.cancelled)
+        return .notify(.cancelled)
     }
 }
 

@@ -21,7 +21,7 @@ package struct StreamBoard: Hashable, Sendable {
     /// The last notices, in order, without gaps, up to `sequence`.
     package private(set) var recent = RecentNotices()
     package private(set) var breaks: TreeDictionary<BreakID, Break> = [:]
-    /// What the breaks come to.
+    /// The size of the breaks.
     private var breakBytes = 0
 
     // Ways to find breaks without looking at the thousands that are kept for acknowledgements only. All of them follow

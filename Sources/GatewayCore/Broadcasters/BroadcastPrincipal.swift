@@ -32,7 +32,7 @@ package struct BroadcastPrincipal: Hashable, Sendable {
         return streams.contains { $0.matches(stream) }
     }
 
-    /// What it is told about a stream that it has no right to: the same whether the stream or the break exists or not.
+    /// The refusal for a stream that it has no right to: the same whether the stream or the break exists or not.
     package func refusal(for stream: StreamID) -> Refusal {
         Refusal(.notAllowed, "The broadcaster \(self.name) has no right to the stream \(stream).")
     }

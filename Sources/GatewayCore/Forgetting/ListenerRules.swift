@@ -35,6 +35,6 @@ extension Refusal {
     /// A request of a session that was forgotten.
     static let forgotten = Refusal(
         .notAllowed,
-        "This session was forgotten, with what it did; whoever listens begins another one."
+        "This session and its outcomes were forgotten; a listener begins a new session."
     )
 }

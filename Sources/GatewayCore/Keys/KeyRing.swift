@@ -117,7 +117,7 @@ package struct KeyRing: Hashable, Sendable {
     /// As it stands in a file.
     package var text: String {
         var lines = [
-            "# What signs deliveries and tickets. Whoever reads this file can make them up: keep it secret (mode 600).",
+            "# The keys that sign deliveries and tickets. With this file they can be forged: keep it secret (mode 600).",
             Self.title,
         ]
         for key in self.keys {

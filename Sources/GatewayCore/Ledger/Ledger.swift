@@ -9,7 +9,7 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
     case outOfOrder(lane: Lane, applied: UInt64, found: UInt64)
     /// It is closed, or closing.
     case closed
-    /// What is stored is not what was written: repeating the call does not help.
+    /// The stored data differs from the written data: repeating the call does not help.
     case damaged(String)
     /// A report by variant asks for rows that were forgotten: of this break there are only totals.
     case rowsForgotten(BreakNumber)
@@ -109,7 +109,7 @@ package struct NewOutcomes: Hashable, Sendable {
     }
 }
 
-/// What the ledger keeps of a break, beside who did what.
+/// The ledger's data about a break, beside the sessions' outcomes.
 package struct BreakSummary: Hashable, Sendable {
     package struct Advertisement: Hashable, Sendable {
         package var id: AdvertisementID

@@ -60,15 +60,15 @@ package struct LedgerCopyFacts: Hashable, Sendable {
     }
 }
 
-/// What was done about a ledger that was lost or damaged.
+/// The recovery of a ledger that was lost or damaged.
 package struct LedgerRecovery: Hashable, Sendable {
-    /// What was wrong.
+    /// The fault.
     package var reason: String
     /// Where the ledger that was there is kept; `nil`: there was none.
     package var keptAside: String?
     /// When the copy was made that took its place; `nil`: the log is counted from its first record.
     package var copy: Timestamp?
-    /// What is missing from the counts for good.
+    /// The records that are permanently missing from the counts.
     package var gaps: [LedgerGap]
 
     package init(reason: String, keptAside: String?, copy: Timestamp?, gaps: [LedgerGap]) {
@@ -91,7 +91,7 @@ package protocol LedgerKeeping: Ledger {
     /// Which file it works on: another one after each recovery.
     var generation: Int { get }
 
-    /// What was done at the start about a ledger that was lost or damaged; `nil`: nothing was wrong.
+    /// The recovery at the start from a ledger that was lost or damaged; `nil`: there was no fault.
     var recoveryAtStart: LedgerRecovery? { get }
 
     /// Whether a check that takes long has not been made yet: until then there are no new copies.
@@ -128,7 +128,7 @@ package protocol LedgerKeeping: Ledger {
         at now: Timestamp
     ) async throws(LedgerError) -> LedgerRecovery?
 
-    /// What is missing for good; oldest first.
+    /// The records that are permanently missing; oldest first.
     func gaps() async throws(LedgerError) -> [LedgerGap]
 }
 

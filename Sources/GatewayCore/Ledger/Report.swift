@@ -31,7 +31,7 @@ package struct ReportQuery: Hashable, Sendable {
     package var limit: Int
     /// Of a report by variant: from how many rows it may be counted.
     package var rowsMax = Self.reportRowsMax
-    /// What "now" is: decides which breaks are settled.
+    /// The present: decides which breaks are settled.
     package var now: Timestamp
 
     package init(
@@ -69,7 +69,7 @@ package struct ReportQuery: Hashable, Sendable {
         return self.from.map { $0 <= start } ?? true && self.to.map { start < $0 } ?? true
     }
 
-    /// What is asked for of a break: all of it, or one of its ads.
+    /// The requested part of a break: all of it, or one of its ads.
     package func part(of each: Report.Break) -> Report.Break {
         guard let advertisement else { return each }
         var part = each
@@ -78,7 +78,7 @@ package struct ReportQuery: Hashable, Sendable {
     }
 }
 
-/// What was delivered of one advertisement, and what became of it.
+/// The deliveries of one advertisement, and their outcomes.
 package struct OutcomeCounts: Hashable, Sendable {
     /// To how many sessions it was handed out, as far as that was recorded: what was handed out just before a kill and never
     /// acknowledged is missing.

@@ -8,6 +8,6 @@ package protocol CachingStore: Sendable {
     /// Data that waits to be written stays, and concurrent readers and writers go on.
     func releaseCaches() async
 
-    /// What it holds in memory only to be faster, in bytes: the pages of the connection that writes, and records. 0 once it is closed.
+    /// The bytes that it holds in memory only to be faster: the pages of the writing connection, and records. 0 once it is closed.
     func cacheBytes() async -> Int
 }

@@ -15,7 +15,7 @@ package struct Lane: Hashable, Sendable, CustomStringConvertible {
         self.description = name
     }
 
-    /// What was asked of breaks and what timers decided.
+    /// The requests about breaks and the decisions of timers.
     package static let breaks = Lane(name: "breaks")
 
     /// How many lanes hold acknowledgements.
@@ -75,8 +75,8 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The store failed. Whether the record is durable is not known: the caller confirms nothing.
     case failed(String)
     /// There is no room for it: it is not in the log, and later ones are taken as soon as there is room again.
-    case noRoom(String)
-    /// What the log holds is not certain any more: it takes nothing until it is opened again (see `stopped()`).
+    case outOfSpace(String)
+    /// The content of the log is not certain any more: it accepts nothing until it is opened again (see `stopped()`).
     case uncertain(String)
 
     package var description: String {
@@ -84,7 +84,7 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .pruned(let lane, let firstKept): "The lane \(lane) begins at offset \(firstKept)."
         case .closed: "The event log is closed."
         case .failed(let reason): "The event log failed: \(reason)"
-        case .noRoom(let reason): "The event log has no room: \(reason)"
+        case .outOfSpace(let reason): "The event log is out of space: \(reason)"
         case .uncertain(let reason): "What the event log holds is not certain any more: \(reason)"
         }
     }

@@ -8,8 +8,8 @@ extension EventLogLimits {
     package static let recordBytesMax = LimitName.recordBytesMax.value
     /// How many of the newest appends of a log are known by their ids (see `RecentAppends`).
     package static let appendIDsKept = 8_192
-    /// What a log takes beyond its bound so that breaks can still be started, ended and cancelled, and timers still fire, in
-    /// bytes (64 MiB).
+    /// The bytes that a log accepts above its limit, so that breaks can still be started, ended and cancelled, and timers still
+    /// fire (64 MiB).
     package static let reservedBytes = 64 * 1_048_576
     /// The part of its bound from which a log raises an alarm, and removes records that are no longer needed sooner.
     package static let nearShare = 0.8

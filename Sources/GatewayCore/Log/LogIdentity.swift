@@ -55,7 +55,7 @@ package struct LogID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What tells one history from another: the log, and the epochs that it went through.
+/// The identity of one history: the log, and the epochs that it went through.
 ///
 /// Within an epoch the offsets of a lane have no gaps. A new epoch begins where records may have been lost: its offsets
 /// are above a base that is far above everything known before, so that no offset, and no number of a break, is given out

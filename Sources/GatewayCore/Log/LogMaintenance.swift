@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What only a log on this machine can do: report its size, and forget records one gateway alone decides about.
+/// The operations of a log on this machine: report its size, and forget records that one gateway alone decides about.
 package protocol LogMaintenance: Sendable {
     /// Forgets the records up to and including an offset. The caller has made sure that they are no longer needed.
     func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError)

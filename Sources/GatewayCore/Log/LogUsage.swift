@@ -25,7 +25,7 @@ package struct LogUsage: Hashable, Sendable {
     /// Whether not even what must be written is taken.
     package var isExhausted: Bool { self.bytes >= self.bytesMax.addingWithoutOverflow(EventLogLimits.reservedBytes) }
 
-    /// What part of the room is used; above 1 where the reserve is used.
+    /// The used share of the capacity; above 1 if the reserve is used.
     package var share: Double { Double(self.bytes) / Double(max(1, self.bytesMax)) }
 }
 

@@ -10,7 +10,7 @@ import DequeModule
 /// `EventLogLimits.appendIDsKept` are known with their offsets. Nothing of it is kept when the log closes: an id names a run of a
 /// gateway, and a gateway that starts again has another one.
 package struct RecentAppends<Repeat: Sendable>: Sendable {
-    /// What an id is to the log.
+    /// The state of an id in the log.
     package enum Standing: Hashable, Sendable {
         /// A new append; it is under way from now on.
         case new

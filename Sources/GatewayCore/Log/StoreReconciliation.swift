@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a log's file knows when it is opened.
+/// The facts in a log's file when it is opened.
 package struct LogFacts: Hashable, Sendable {
     package var identity: LogIdentity
     /// The newest record of each lane.
@@ -30,7 +30,7 @@ package struct LogFacts: Hashable, Sendable {
     }
 }
 
-/// What a ledger's file knows when it is opened.
+/// The facts in a ledger's file when it is opened.
 package struct LedgerFacts: Hashable, Sendable {
     /// Which log it counts; `nil`: it was made just now.
     ///
@@ -150,7 +150,7 @@ package enum StoreReconciliation: Hashable, Sendable {
         }
     }
 
-    /// What is written into the ledger so that it follows the log.
+    /// The data that is written into the ledger so that it follows the log.
     package struct LedgerMove: Hashable, Sendable {
         /// `last` of an epoch says how far the ledger had counted before it.
         package var identity: LogIdentity
@@ -291,7 +291,7 @@ private struct StoreFacts {
         return (known + self.log.heads.values).max() ?? 0
     }
 
-    /// What the ledger has to be told to follow an identity of the log; `nil`: nothing.
+    /// The data that the ledger needs to follow an identity of the log; `nil`: none.
     func move(
         _ meeting: Meeting,
         to identity: LogIdentity,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What an operator should look at although requests are taken and counted.
+/// The faults that an operator should examine although requests are accepted and counted.
 ///
 /// What keeps a gateway from taking requests is no alarm: then it is not ready.
 package enum Alarm: String, CaseIterable, Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a histogram says of its observations.
+/// Computes quantiles of a histogram's observations.
 package enum HistogramQuantile {
     /// The value that a share of all observations does not pass, in seconds.
     ///

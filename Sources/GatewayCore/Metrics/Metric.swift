@@ -81,7 +81,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
 
-    /// What Prometheus calls the type.
+    /// The types of Prometheus.
     package enum Kind: String, Sendable {
         case counter
         case gauge

@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// What a metric is.
+/// The declaration of a metric.
 struct MetricDeclaration: Sendable {
     let kind: Metric.Kind
     let help: String
@@ -223,7 +223,7 @@ extension Metric {
         case .acknowledgementsWaiting: .gauge("Acknowledgements that wait for the event log.")
         case .logLinesSuppressed:
             .counter(
-                "Lines that were left out of the log because there were too many of their kind, or because nobody took them.",
+                "Log lines that were dropped because there were too many of their kind, or because standard error was not read.",
                 by: "kind",
                 [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http, .unread]
             )

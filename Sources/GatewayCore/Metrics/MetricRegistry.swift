@@ -55,7 +55,7 @@ package final class MetricRegistry: Sendable {
         self.cell(metric, label).value.store(value, ordering: .relaxed)
     }
 
-    /// What a counter or gauge stands at.
+    /// The value of a counter or gauge.
     package func value(_ metric: Metric, _ label: MetricLabel = .none) -> Int {
         self.cell(metric, label).value.load(ordering: .relaxed)
     }

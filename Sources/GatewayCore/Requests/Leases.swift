@@ -4,7 +4,7 @@
 package import CuecastWire
 import HeapModule
 
-/// What became of a session that wants to listen.
+/// The result for a session that wants to listen.
 package enum LeaseRenewal: Hashable, Sendable {
     /// It had a lease, which goes on.
     case renewed
@@ -21,7 +21,7 @@ package enum LeaseRenewal: Hashable, Sendable {
     package var isGiven: Bool { self == .renewed || self == .begun }
 }
 
-/// Whose a session is, where sessions of one owner are limited.
+/// The owner of a session, if the sessions of one owner are limited.
 package struct LeaseOwner: Hashable, Sendable {
     /// The subject of a token.
     package let subject: String
@@ -44,7 +44,7 @@ package struct LeaseOwner: Hashable, Sendable {
     }
 }
 
-/// Who is listening, as decisions about requests need it: ``Leases`` for one thread, or a table of them for several.
+/// The listening sessions, as decisions about requests need them: ``Leases`` for one thread, or a table of them for several.
 package protocol LeaseTable: Sendable {
     /// The most sessions.
     var listenersMax: Int { get }
@@ -77,13 +77,13 @@ package protocol LeaseTable: Sendable {
     mutating func expire(at now: Timestamp)
 }
 
-/// Who is listening: sessions that asked for something within the lease.
+/// The listening sessions: those with a request within the lease.
 ///
 /// Bounded in number. Renewing costs one look-up: a heap of expected ends is looked at again only when one is reached.
 package struct Leases: LeaseTable {
     private struct Lease {
         var stream: StreamID
-        /// Whose it is, where those of one subject are counted.
+        /// The subject, if its sessions are counted.
         var subject: String?
         var expires: Timestamp
         /// Requests that the session may make at once; refills with time.
@@ -153,7 +153,7 @@ package struct Leases: LeaseTable {
     /// How many sessions listen to a stream.
     package func count(of stream: StreamID) -> Int { self.counts[stream] ?? 0 }
 
-    /// What a session listens to, and whose it is where its owner's sessions are counted; `nil`: it has no lease.
+    /// The stream of a session, and its subject if that one's sessions are counted; `nil`: it has no lease.
     package func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
         self.leases[session].map { ($0.stream, $0.subject) }
     }

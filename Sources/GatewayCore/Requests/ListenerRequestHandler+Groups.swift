@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What has gathered for the log, and who waits for it.
+/// The gathered content for the log, and the requests that wait for it.
 extension ListenerRequestHandler {
     /// Whether the log has no room for new work: acknowledgements are refused, batches go on as long as deliveries may wait.
     package var isLogFull: Bool {
@@ -11,7 +11,7 @@ extension ListenerRequestHandler {
         set { self.recorder.isLogFull = newValue }
     }
 
-    /// What has gathered for the next group.
+    /// The content for the next group.
     package var group: GatheredGroup { self.recorder.groups.gathering.content }
 
     /// How much has gathered: as many as there are of what the next group has most; a whole record is more than anything.

@@ -126,7 +126,7 @@ extension ListenerRequestHandler {
         return self.reply(.joined(joined), to: request)
     }
 
-    /// What a listener that joins has not heard; counts it.
+    /// The notices that a joining listener has missed; counts them.
     private func missed(
         by join: ListenerRequest.Join,
         at now: Timestamp

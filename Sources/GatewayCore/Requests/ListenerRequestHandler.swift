@@ -8,7 +8,7 @@ package import CuecastWire
 /// A request is read in place where that can be, else decoded in full. Both readers hand on the same values, and each kind of request
 /// has one function that decides about them. What belongs to one request is in a ``RequestAtHand``, which ends with the answer.
 package struct ListenerRequestHandler: RequestHandler, Sendable {
-    /// What the answer to an acknowledgement needs once its group is durable.
+    /// The data for the answer to an acknowledgement once its group is durable.
     package struct Deferred: Hashable, Sendable {
         package let requestID: UInt64
         /// How many outcomes it records.
@@ -26,9 +26,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var keys: MessageKeys
     /// Whether the gateway is stopping.
     package var isDraining = false
-    /// What listeners must show.
+    /// The tickets and tokens that listeners need.
     private(set) var tickets: TicketRule
-    /// What was asked for since the board last changed.
+    /// The breaks with a request since the board last changed.
     var served = ServedBreaks()
     var sessions: ListeningSessions
     var recorder: Recorder
@@ -296,7 +296,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 }
 
 extension ListenerRequestHandler {
-    /// What is counted for nearly every request.
+    /// The counters of nearly every request.
     struct Counters: Sendable {
         let batchRequests: MetricRegistry.Cell
         let acknowledgeRequests: MetricRegistry.Cell

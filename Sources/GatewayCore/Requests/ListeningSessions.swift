@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// Who listens, who may begin to, and who is refused.
+/// Decides which sessions listen, may begin to, and are refused.
 struct ListeningSessions: Sendable {
     private(set) var leases: any LeaseTable
     /// Sessions that are refused.

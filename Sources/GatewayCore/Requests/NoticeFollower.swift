@@ -11,14 +11,14 @@ package enum NoticeReaderEnd: Hashable, Sendable, CaseIterable {
     case replaced
     /// Its session has left, or has no lease any more.
     case left
-    /// What let it hear a protected stream holds no more, or the session was forgotten.
+    /// The right to receive a protected stream is lost, or the session was forgotten.
     case expired
     /// The gateway stops.
     case stopping
     /// It has gone.
     case gone
 
-    /// What counts it.
+    /// The metric label that counts it.
     package var metricLabel: MetricLabel {
         switch self {
         case .slow: .slow
@@ -32,7 +32,7 @@ package enum NoticeReaderEnd: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What one reader of a stream's notices has still to get, where notices come by a feed and the answer to its join comes by
+/// The notices that one reader of a stream still has to get, if notices come by a feed and the answer to its join comes by
 /// another way.
 ///
 /// The reader is registered first, and joins then. The board is ahead of the feed: a notice that went by before the reader was

@@ -8,14 +8,14 @@ package import CuecastWire
 package struct PendingGroup: Sendable {
     /// A client that is answered when the log has answered about the group.
     package struct Waiter: Hashable, Sendable {
-        /// Whose the answer is: a number of the transport's, which nothing here looks at.
+        /// The receiver of the answer: a number of the transport's, with no meaning here.
         package let peer: UInt64
         package let deferred: ListenerRequestHandler.Deferred
     }
 
     /// Every number is given once.
     package let number: UInt64
-    /// What it records; once the log has its bytes, only the deliveries, which are recorded again where the log fails.
+    /// The records; once the log has their bytes, only the deliveries, which are recorded again if the log fails.
     package internal(set) var content: GatheredGroup
     /// Those whose acknowledgements are in it, and those who repeated something of it.
     package internal(set) var waiters: [Waiter] = []
@@ -94,7 +94,7 @@ struct PendingGroups: Sendable {
         self.count = count
     }
 
-    /// What limits are compared with.
+    /// The amounts that limits are compared with.
     @inline(__always)
     var waiting: WaitingForLog { self.count.waiting }
 

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a transport knows about pushing a stream's notices on the connection that a request came by.
+/// Whether a transport can push a stream's notices on the connection of a request.
 package enum PushPlace: Hashable, Sendable {
     /// The transport cannot: a join that asks for it is answered without, and the listener subscribes.
     case none
@@ -15,7 +15,7 @@ package enum PushPlace: Hashable, Sendable {
     case taken(session: SessionID, stream: StreamID)
 }
 
-/// What a request changes about pushing on the connection that it came by.
+/// The change of pushing that a request makes on its connection.
 package enum PushChange: Hashable, Sendable {
     /// From now on every notice of the stream above `after` goes to the connection, behind the answer to this request. Where
     /// notices were pushed before, they are of the same session and stream. `proof` lets the connection hear a protected stream: when

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What was logged lately: which outcomes of which sessions, and which deliveries, so that a repeat is not logged again.
+/// The outcomes and deliveries that were logged lately, by session, so that a repeat is not logged again.
 ///
 /// A table of places, each for one outcome: a keyed hash of (session, break, ordinal), one of what happened, and the group that it
 /// went into. The only error that it can make is to forget: then a repeat is logged once more, which the ledger folds. It never
@@ -11,7 +11,7 @@ package import CuecastWire
 ///
 /// The table grows up to its limit; from then on what is oldest gives its place away.
 package struct RecentOutcomes: Sendable {
-    /// What is known of an outcome.
+    /// The knowledge about an outcome.
     package enum Known: Hashable, Sendable {
         /// Nothing.
         case nothing
@@ -63,7 +63,7 @@ package struct RecentOutcomes: Sendable {
     package private(set) var gathering: UInt64 = 1
     /// Handed to the log, and not answered yet: a few.
     private var inFlight: [UInt64] = []
-    /// What went into groups before this one is not known any more, because one of them failed.
+    /// The content of groups before this one is not known any more, because one of them failed.
     private var knownFrom: UInt64 = 0
     private var places: [Place]
     private var used = 0
@@ -120,7 +120,7 @@ package struct RecentOutcomes: Sendable {
         )
     }
 
-    /// What is known of an outcome of this session and break.
+    /// The knowledge about an outcome of this session and break.
     package func known(_ key: Key, ordinal: UInt32, _ details: OutcomeDetails) -> Known {
         guard let place = self.find(self.tag(key, ordinal)) else { return .nothing }
         guard self.places[place].digest == self.digest(key, details) else { return .differs }

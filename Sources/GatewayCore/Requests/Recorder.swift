@@ -6,7 +6,7 @@ import CuecastWire
 /// Brings outcomes and deliveries to the log, each of them once: what memory knows is not logged again, and the rest gathers in groups
 /// within the limits on what may wait.
 struct Recorder: Sendable {
-    /// What became of an acknowledgement that was accepted.
+    /// The result of an accepted acknowledgement.
     struct Recorded {
         /// How many outcomes are recorded.
         let outcomes: Int
@@ -21,7 +21,7 @@ struct Recorder: Sendable {
         let deliveries: Int
     }
 
-    /// What memory says about the outcomes of one acknowledgement.
+    /// Whether memory knows the outcomes of one acknowledgement.
     private enum Novelty {
         /// All of them are news.
         case news
@@ -31,9 +31,9 @@ struct Recorder: Sendable {
         case mixed
     }
 
-    /// What is on its way to the log, and who waits for it.
+    /// The groups on their way to the log, and the requests that wait for them.
     private(set) var groups: PendingGroups
-    /// What was logged lately.
+    /// The outcomes and deliveries that were logged lately.
     private var recent: RecentOutcomes
     /// Whether the log has no room for new work: acknowledgements are refused, deliveries go on as long as they may wait.
     var isLogFull = false

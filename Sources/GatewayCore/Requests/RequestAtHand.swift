@@ -11,7 +11,7 @@ struct RequestAtHand: Sendable {
     let mayBeginSession: Bool
     /// The gateway's clock when it came.
     let now: Timestamp
-    /// What it has changed for its transport so far.
+    /// Its changes for the transport so far.
     var effects = RequestEffects()
 
     @inline(__always)
@@ -25,7 +25,7 @@ struct RequestAtHand: Sendable {
 
 /// The outcomes of an acknowledgement, as both readers hand them on: each with the place of its advertisement in the break.
 struct FoundOutcomes: Sendable {
-    /// What happened; where the names of the advertisements lie is for the reader in place only.
+    /// The outcomes; the places of the advertisements' names are for the reader in place only.
     var outcomes: [ScannedRequest.Outcome] = []
     /// The ordinals of the advertisements, in the same order.
     private(set) var ordinals: [UInt32] = []

@@ -11,7 +11,7 @@ package struct PeerFacts: Hashable, Sendable {
     package var transport: String
     /// The address of the peer; empty where it is not known.
     package var address: String
-    /// Who the transport says it is; empty where it does not say.
+    /// The user that the transport states; empty if it states none.
     package var userID: String
     /// Whether a session that is not known may begin: the transport limits how many one connection and one address begin.
     package var mayBeginSession: Bool
@@ -64,11 +64,11 @@ package struct UnreadableRequest: Hashable, Sendable {
     package let refusal: Refusal
 }
 
-/// What a request changes for its transport, beside its answer.
+/// The changes that a request makes for its transport, beside its answer.
 package struct RequestEffects: Hashable, Sendable {
     /// Whether a session has begun by it.
     package internal(set) var hasBegunSession = false
-    /// What it changes about pushing on its connection, which only joins and leaves do; `nil`: nothing.
+    /// The change of pushing on its connection, which only joins and leaves make; `nil`: none.
     package internal(set) var push: PushChange?
     /// How it was refused because it could not be read; `nil`: it could.
     package internal(set) var unreadable: UnreadableRequest?

@@ -5,7 +5,7 @@ import CuecastWire
 
 /// A break as the answers to requests need it: everything that does not depend on who asks is worked out once.
 package final class ServedBreak: Sendable {
-    /// What a batch holds beside the delivery, for one first advertisement.
+    /// The content of a batch beside the delivery, for one first advertisement.
     struct Batch: Sendable {
         /// The fields of the batch behind its delivery, encoded.
         let fields: [UInt8]

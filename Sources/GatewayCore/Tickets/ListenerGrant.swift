@@ -12,7 +12,7 @@ package struct ListenerGrant: Hashable, Sendable {
     package var subject: String
     /// The streams that it listens to.
     package var streams: [StreamPattern]
-    /// What stands for the attributes that the listener says of itself.
+    /// The attributes that replace those that the listener states itself.
     package var attributes: [String: String]
     /// The last instant at which it fetches batches and hears notices, by the gateway's clock.
     package var until: Timestamp
@@ -49,9 +49,9 @@ package struct ListenerGrant: Hashable, Sendable {
     }
 }
 
-/// What a listener must show to be served, and what it may do with it.
+/// The tickets and tokens that a listener needs, and its rights with them.
 package struct TicketRule: Hashable, Sendable {
-    /// What a request with a ticket wants.
+    /// The use of a ticket in a request.
     package enum Use: Hashable, Sendable {
         /// A batch, notices, or to join again.
         case fetch
@@ -150,7 +150,7 @@ extension Refusal {
     }
 }
 
-/// What lets a connection hear a protected stream, and what ends that.
+/// The right of a connection to receive a protected stream, and the end of this right.
 package struct PushProof: Hashable, Sendable {
     /// The key that signed the ticket.
     package let key: KeyID

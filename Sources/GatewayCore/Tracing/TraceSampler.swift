@@ -9,17 +9,17 @@ package import CuecastWire
 /// picks the same traces (OpenTelemetry, Trace SDK, "TraceIdRatioBased", below "ParentBased": a trace that the caller has not sampled is
 /// never picked).
 package struct TraceSampler: Equatable, Sendable {
-    /// Who asks.
+    /// The kinds of callers.
     ///
     /// Each side has the bound for itself: listeners, who may be anybody, take nothing from those who publish.
     package enum Side: CaseIterable, Sendable {
         /// Changes of breaks.
         case broadcasters
-        /// What listeners ask over HTTP.
+        /// Requests of listeners over HTTP.
         case listeners
     }
 
-    /// What becomes of what a caller says.
+    /// The decision about a caller's trace.
     package enum Decision: Hashable, Sendable {
         /// It says nothing.
         case absent

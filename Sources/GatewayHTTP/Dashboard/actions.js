@@ -47,7 +47,7 @@ const CHANGES = {
   },
   cancel: {
     word: "Cancel", kind: "danger", title: "Call this break off?", confirm: "Cancel the break",
-    text: "Nobody plays any more of it. It stays in the books as cancelled, and its id stays taken.",
+    text: "No player plays more of it. It stays in the books as cancelled, and its id stays in use.",
     fields: [], body: () => undefined, done: "is cancelled",
   },
 };

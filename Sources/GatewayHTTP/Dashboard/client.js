@@ -254,7 +254,7 @@ export class GatewayClient extends EventTarget {
       await this.get("v1/streams", { limit: 1 });
       if (turn !== this.#turn) return;
       if (hadOpened) {
-        // It is there: the first try comes at once, and nobody need know.
+        // It is there: the first try comes at once, without a message.
         this.#attempt = 1;
         return this.#open();
       }

@@ -13,7 +13,7 @@ import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
-/// For whoever looks into the page with the browser's tools.
+/// For developers who inspect the page with the browser's tools.
 window.cuecast = { state, client };
 
 // The address names the chosen stream: the way past the head must leave it alone.
@@ -80,7 +80,7 @@ function drawLink() {
   }
   const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
   document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
-  say($("token"), client.token ? `Token of ${client.claims?.subject || "somebody"}` : "Enter a token");
+  say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
 }
 
 function alarmName(name) {

@@ -83,7 +83,7 @@ export function drawPast() {
   });
   showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
     if (!state.audit?.entries.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "Nobody has asked for a change of this stream’s breaks yet." : "Loading")];
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "This stream’s breaks have no requested changes yet." : "Loading")];
     }
     return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
   });

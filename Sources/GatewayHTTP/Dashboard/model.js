@@ -94,7 +94,7 @@ export class Part {
     } catch (error) {
       complain(error);
       if (asked !== this.#asked || !mayPass(error)) return;
-      // While the link is gone nobody need ask: everything is loaded anew when it is back.
+      // While the link is down there are no requests: everything is loaded again when it is back.
       this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
     }
   }
@@ -110,7 +110,7 @@ export function watch() {
   client.watch(names);
 }
 
-/// A button that cannot be used keeps the focus, so that nobody who uses the keyboard is thrown to the top of the page.
+/// A button that cannot be used keeps the focus, so that a keyboard user is not sent to the top of the page.
 export function disable(button, isDisabled) { mark(button, "aria-disabled", isDisabled ? "true" : null); }
 
 export function isOpen(each) { return OPEN_STATES.includes(each.state); }

@@ -81,7 +81,7 @@ export function span(milliseconds) {
 /// What is left until an instant; a second that has begun is told whole.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
-/// A text of somebody else inside of a sentence: it does not turn the direction of what stands around it (Unicode UAX #9).
+/// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).
 export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
 
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });

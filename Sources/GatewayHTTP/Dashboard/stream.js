@@ -79,7 +79,7 @@ const detail = new Part(async () => {
 export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
 
-/// The state by the clock: a break starts and ends although nobody tells.
+/// The state by the clock: a break starts and ends without a message.
 function stateNow(each, now) {
   const start = startOf(each), end = endOf(each);
   if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
@@ -120,7 +120,7 @@ function drawBreaks() {
   if (focused && !box.contains(document.activeElement)) keepFocus(focused);
 }
 
-/// Whoever steers by keyboard stays there: at the same button where there is one still, else at the stream's name.
+/// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
 function keepFocus(focused) {
   const label = focused.getAttribute("aria-label");
   const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);

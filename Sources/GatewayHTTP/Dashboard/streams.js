@@ -91,7 +91,7 @@ function drawStreams() {
   empty.hidden = !state.isLoaded || state.lines.length > 0;
   $("stream-table").hidden = !empty.hidden || !state.isLoaded;
   say(empty, state.search ? `No stream has “${state.search}” in its name.`
-    : "No stream yet. One is here as soon as somebody listens to it, or a break is published on it.");
+    : "No stream yet. A stream appears when it has a listener or a break.");
 }
 
 /// What a line says of the stream's breaks: the state for its badge, a word, and a time.

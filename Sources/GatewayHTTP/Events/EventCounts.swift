@@ -7,14 +7,14 @@ package import GatewayCore
 package import GatewayDocuments
 import Synchronization
 
-/// The counts of streams that somebody watches, as bytes: made once for each change, whoever and however many watch the stream.
+/// The counts of watched streams, as bytes: made once for each change, however many readers watch the stream.
 ///
-/// It holds what is watched and no more: what the last reader leaves is forgotten. Each change has a number, and a reader knows the
-/// number up to which it was told: what did not change is found by a comparison and sent to nobody.
+/// It holds only watched streams, and forgets a stream with its last reader. Each change has a number, and a reader knows the
+/// number up to which it has read: counts without a change are found by a comparison and not sent.
 ///
 /// `refresh` is for one task at a time; the rest may be called by any.
 package final class EventCounts: Sendable {
-    /// What is told of one stream.
+    /// The counts of one stream.
     package struct Counts: Hashable, Sendable {
         package var listeners: Int
         /// The break that the funnel is about.
@@ -33,7 +33,7 @@ package final class EventCounts: Sendable {
         fileprivate let places: [Int]
     }
 
-    /// What the ledger said of a break, and how far it had counted by then.
+    /// The ledger's counts of a break, and its offset at that time.
     private struct Books {
         let number: BreakNumber
         let funnel: CountsEventDocument.Funnel?
@@ -64,7 +64,7 @@ package final class EventCounts: Sendable {
         let stream: StreamID
         /// By how many.
         var readers = 1
-        /// What was told last; `nil`: nothing yet.
+        /// The counts that were sent last; `nil`: none yet.
         var counts: Counts?
         /// Which change that was; 0: none yet.
         var number: UInt64 = 0
@@ -90,7 +90,7 @@ package final class EventCounts: Sendable {
         var turn = 0
     }
 
-    /// What is the same for all streams at one time.
+    /// The values that all streams share at one time.
     private struct Moment {
         let now: Timestamp
         let board: Board
@@ -103,7 +103,7 @@ package final class EventCounts: Sendable {
         let stream: StreamID
         let key: BreakKey
         let number: BreakNumber
-        /// What there is to tell if they cannot be read.
+        /// The counts to send if the books cannot be read.
         var counts: Counts
         /// Whether nothing was read of this break before.
         let isNew: Bool
@@ -151,7 +151,7 @@ package final class EventCounts: Sendable {
     /// How often counts were made into bytes.
     package var encodedCount: Int { self.state.withLock(\.encodedCount) }
 
-    /// Somebody begins to watch streams.
+    /// A reader begins to watch streams.
     ///
     /// - Parameter streams: each once.
     /// - Returns: what `leave` takes back.
@@ -179,7 +179,7 @@ package final class EventCounts: Sendable {
         return place
     }
 
-    /// Somebody watches no more.
+    /// A reader ends watching.
     package func leave(_ watch: Watch) {
         self.state.withLock { state in
             for place in watch.places {
@@ -227,8 +227,8 @@ package final class EventCounts: Sendable {
     package func refresh(isDue: Bool) async -> Bool {
         let moment = Moment(now: self.now(), board: self.overview.board, progress: Progress(self.metrics))
         let before = self.state.withLock(\.number)
-        var wanted = self.tellUntold(moment)
-        if isDue { wanted += self.tellDue(moment, booksMax: self.booksReadMax - wanted.count) }
+        var wanted = self.emitPending(moment)
+        if isDue { wanted += self.emitDue(moment, booksMax: self.booksReadMax - wanted.count) }
         for each in wanted { await self.readBooks(each, moment) }
         return self.state.withLock(\.number) != before
     }
@@ -236,7 +236,7 @@ package final class EventCounts: Sendable {
     /// Tells those of which nothing was told, as far as no books are needed for it.
     ///
     /// - Returns: those whose books are needed, as many as may be read; the rest stays untold until the next time.
-    private func tellUntold(_ moment: Moment) -> [Wanted] {
+    private func emitPending(_ moment: Moment) -> [Wanted] {
         var wanted: [Wanted] = []
         var rest = self.state.withLock { state in
             defer { state.untold = [] }
@@ -262,7 +262,7 @@ package final class EventCounts: Sendable {
     /// Tells those of which something was told before.
     ///
     /// - Returns: those whose books are to be read first: new breaks, then those whose turn it is.
-    private func tellDue(_ moment: Moment, booksMax: Int) -> [Wanted] {
+    private func emitDue(_ moment: Moment, booksMax: Int) -> [Wanted] {
         var (new, known): ([Wanted], [Wanted]) = ([], [])
         let (count, turn) = self.state.withLock { ($0.places.count, $0.turn) }
         var step = 0
@@ -280,7 +280,7 @@ package final class EventCounts: Sendable {
                     } else if !books.isNew, known.count < booksMax {
                         known.append(books)
                     } else {
-                        Self.tell(books.counts, at: place, &state)
+                        Self.emit(books.counts, at: place, &state)
                     }
                 }
             }
@@ -289,7 +289,7 @@ package final class EventCounts: Sendable {
         known.removeLast(late.count)
         self.state.withLock { state in
             for each in late where Self.place(each.place, state)?.stream == each.stream {
-                Self.tell(each.counts, at: each.place, &state)
+                Self.emit(each.counts, at: each.place, &state)
             }
             if let last = known.last { state.turn = last.place + 1 }
         }
@@ -307,7 +307,7 @@ package final class EventCounts: Sendable {
         var counts = Counts(listeners: self.overview.listenerCount(of: each.stream))
         guard let focus = moment.board.stream(each.stream)?.focus(at: moment.now) else {
             state.places[place]?.books = nil
-            Self.tell(counts, at: place, &state)
+            Self.emit(counts, at: place, &state)
             return nil
         }
         counts.breakID = focus.key.id
@@ -315,7 +315,7 @@ package final class EventCounts: Sendable {
         counts.funnel = books?.funnel
         counts.funnel?.notified = self.changes.notifiedCount(of: focus.number)
         guard books?.areBehind(moment.progress) ?? true else {
-            Self.tell(counts, at: place, &state)
+            Self.emit(counts, at: place, &state)
             return nil
         }
         return Wanted(
@@ -343,12 +343,12 @@ package final class EventCounts: Sendable {
         self.state.withLock { state in
             guard Self.place(wanted.place, state)?.stream == wanted.stream else { return }
             if let books { state.places[wanted.place]?.books = books }
-            Self.tell(counts, at: wanted.place, &state)
+            Self.emit(counts, at: wanted.place, &state)
         }
     }
 
     /// Makes the event, where it is another one than before.
-    private static func tell(_ counts: Counts, at place: Int, _ state: inout State) {
+    private static func emit(_ counts: Counts, at place: Int, _ state: inout State) {
         guard let each = state.places[place], each.counts != counts else { return }
         state.number += 1
         state.encodedCount += 1

@@ -7,11 +7,11 @@ import GatewayCore
 import GatewayDocuments
 import Synchronization
 
-/// Makes each event once, as bytes, for all who read them; while nobody reads it does nothing.
+/// Makes each event once, as bytes, for all readers; without a reader it does nothing.
 ///
-/// A reader holds no events: it knows up to where it has read, and takes what is new when it has room. So it costs the same however
-/// slow it is. Of `gateway` and `counts` it gets the newest; changes of breaks it gets all, or is told that it missed some (`resync`).
-/// Counts that did not change are not told again; `gateway`, which comes behind them, says that they still hold.
+/// A reader holds no events: it knows its position, and takes new events when it has capacity. So a slow reader costs no more than
+/// a quick one. Of `gateway` and `counts` it gets the newest; of breaks it gets all changes, or learns that it missed some
+/// (`resync`). Unchanged counts are not sent again; the `gateway` that follows them says that they still hold.
 final class EventFeed: Sendable {
     /// The bounds and times of events.
     struct Settings: Hashable, Sendable {
@@ -39,9 +39,9 @@ final class EventFeed: Sendable {
         var hasGap = false
     }
 
-    /// Somebody who reads.
+    /// A reader of events.
     final class Reader: Sendable {
-        /// Whose counts and breaks it wants; `nil`: no counts, and all breaks.
+        /// The streams whose counts and breaks it wants; `nil`: no counts, and all breaks.
         let streams: Set<StreamID>?
         /// Their counts.
         fileprivate let watch: EventCounts.Watch
@@ -74,7 +74,7 @@ final class EventFeed: Sendable {
     private let changes: BreakChanges
     private let counts: EventCounts
     private let state = Mutex(State())
-    /// Yields when somebody begins to read.
+    /// Yields when a reader begins.
     private let begun: AsyncStream<Void>
     private let sink: AsyncStream<Void>.Continuation
 
@@ -99,7 +99,7 @@ final class EventFeed: Sendable {
 
     // MARK: - Readers
 
-    /// Somebody begins to read; `leave` is called for each.
+    /// A reader begins; call `leave` for each.
     func enter(_ streams: Set<StreamID>?) -> Reader {
         let reader = Reader(streams, self.counts.enter(streams ?? []))
         self.state.withLock { $0.readers[ObjectIdentifier(reader)] = reader }
@@ -131,7 +131,7 @@ final class EventFeed: Sendable {
         return Cursor(change: change)
     }
 
-    /// What a connection begins with: after how long to come back, and the id of all that was before.
+    /// The beginning of a connection: the time after which to reconnect, and the id of all earlier events.
     ///
     /// Where changes are missing there is no id: it comes with `resync`. A connection that is cut off before leaves the reader with
     /// the id that it had, and the next one tells the gap again.
@@ -140,7 +140,7 @@ final class EventFeed: Sendable {
         return Array("retry: \(Self.retryMilliseconds)\n\(id)\n".utf8)
     }
 
-    /// What is new for a reader.
+    /// The new events for a reader.
     ///
     /// - Parameters:
     ///   - reader: who reads.
@@ -192,7 +192,7 @@ final class EventFeed: Sendable {
 
     // MARK: - Making events
 
-    /// Makes events while somebody reads them, until it is cancelled.
+    /// Makes events while there are readers, until it is cancelled.
     func run() async {
         for await _ in self.begun { await self.produce() }
     }
@@ -233,7 +233,7 @@ final class EventFeed: Sendable {
 
     private func put(gateway bytes: [UInt8]) {
         self.state.withLock { state in
-            // What nobody takes would be old for whoever comes next.
+            // Without readers it would be old for the next one.
             guard !state.readers.isEmpty else { return }
             state.number += 1
             state.gateway = bytes

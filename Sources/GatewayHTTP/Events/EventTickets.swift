@@ -5,10 +5,10 @@ package import CuecastWire
 import GatewayCore
 import Synchronization
 
-/// Tickets by which a page hears events, because a browser sends no header with its EventSource.
+/// Tickets with which a page reads events: a browser sends no header with its EventSource.
 ///
-/// Whoever may read gets one. It is good for one use within half a minute, so that an address in which it stood is worth nothing to
-/// whoever finds it later.
+/// A caller with the right to read gets one. It is good for one use within half a minute, so that an address that contains it is
+/// soon worthless.
 package final class EventTickets: Sendable {
     /// A ticket.
     package struct Ticket: Hashable, Sendable {
@@ -18,9 +18,9 @@ package final class EventTickets: Sendable {
         package let expires: Timestamp
     }
 
-    /// What a ticket stands for.
+    /// The right that a ticket grants.
     package struct Right: Hashable, Sendable {
-        /// The header by which whoever got the ticket asked for it, for as long as its events are heard; `nil`: it needed none.
+        /// The header of the request for the ticket, checked for as long as its events are read; `nil`: none was needed.
         package let authorization: String?
         let expires: Timestamp
     }

@@ -114,7 +114,7 @@ struct GatewaySampler {
         )
     }
 
-    /// What was hit since the start, by name; where a limit is, is looked up only then.
+    /// The limits that were reached since the start, by name; a limit's value is looked up only then.
     private var limitsHit: [GatewayEventDocument.Limit] {
         let hit = LimitName.allCases.filter { self.parts.metrics.value(.limitsHit, .limit($0)) > 0 }
         guard !hit.isEmpty else { return [] }

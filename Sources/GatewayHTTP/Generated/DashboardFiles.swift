@@ -59,7 +59,7 @@ const CHANGES = {
   },
   cancel: {
     word: "Cancel", kind: "danger", title: "Call this break off?", confirm: "Cancel the break",
-    text: "Nobody plays any more of it. It stays in the books as cancelled, and its id stays taken.",
+    text: "No player plays more of it. It stays in the books as cancelled, and its id stays in use.",
     fields: [], body: () => undefined, done: "is cancelled",
   },
 };
@@ -571,7 +571,7 @@ export class GatewayClient extends EventTarget {
       await this.get("v1/streams", { limit: 1 });
       if (turn !== this.#turn) return;
       if (hadOpened) {
-        // It is there: the first try comes at once, and nobody need know.
+        // It is there: the first try comes at once, without a message.
         this.#attempt = 1;
         return this.#open();
       }
@@ -899,7 +899,7 @@ dialog h2 { font-size: 18px; }
 .dialog-buttons { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 10px; }
 dialog button { min-height: 36px; }
 
-/* What became of a change, for a while: above everything, in nobody's way. */
+/* The result of a change, for a while: on top of the page, where it covers no control. */
 
 .toast {
   position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%); z-index: 3; max-width: min(520px, calc(100vw - 24px)); padding: 10px 16px; border-radius: 8px;
@@ -974,7 +974,7 @@ import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
-/// For whoever looks into the page with the browser's tools.
+/// For developers who inspect the page with the browser's tools.
 window.cuecast = { state, client };
 
 // The address names the chosen stream: the way past the head must leave it alone.
@@ -1041,7 +1041,7 @@ function drawLink() {
   }
   const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
   document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
-  say($("token"), client.token ? `Token of ${client.claims?.subject || "somebody"}` : "Enter a token");
+  say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
 }
 
 function alarmName(name) {
@@ -1411,7 +1411,7 @@ export function drawPast() {
   });
   showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
     if (!state.audit?.entries.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "Nobody has asked for a change of this stream’s breaks yet." : "Loading")];
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "This stream’s breaks have no requested changes yet." : "Loading")];
     }
     return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
   });
@@ -1720,7 +1720,7 @@ export class Part {
     } catch (error) {
       complain(error);
       if (asked !== this.#asked || !mayPass(error)) return;
-      // While the link is gone nobody need ask: everything is loaded anew when it is back.
+      // While the link is down there are no requests: everything is loaded again when it is back.
       this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
     }
   }
@@ -1736,7 +1736,7 @@ export function watch() {
   client.watch(names);
 }
 
-/// A button that cannot be used keeps the focus, so that nobody who uses the keyboard is thrown to the top of the page.
+/// A button that cannot be used keeps the focus, so that a keyboard user is not sent to the top of the page.
 export function disable(button, isDisabled) { mark(button, "aria-disabled", isDisabled ? "true" : null); }
 
 export function isOpen(each) { return OPEN_STATES.includes(each.state); }
@@ -1839,7 +1839,7 @@ export function span(milliseconds) {
 /// What is left until an instant; a second that has begun is told whole.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
-/// A text of somebody else inside of a sentence: it does not turn the direction of what stands around it (Unicode UAX #9).
+/// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).
 export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
 
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -2095,7 +2095,7 @@ const detail = new Part(async () => {
 export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
 
-/// The state by the clock: a break starts and ends although nobody tells.
+/// The state by the clock: a break starts and ends without a message.
 function stateNow(each, now) {
   const start = startOf(each), end = endOf(each);
   if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
@@ -2136,7 +2136,7 @@ function drawBreaks() {
   if (focused && !box.contains(document.activeElement)) keepFocus(focused);
 }
 
-/// Whoever steers by keyboard stays there: at the same button where there is one still, else at the stream's name.
+/// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
 function keepFocus(focused) {
   const label = focused.getAttribute("aria-label");
   const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
@@ -2396,7 +2396,7 @@ function drawStreams() {
   empty.hidden = !state.isLoaded || state.lines.length > 0;
   $("stream-table").hidden = !empty.hidden || !state.isLoaded;
   say(empty, state.search ? `No stream has “${state.search}” in its name.`
-    : "No stream yet. One is here as soon as somebody listens to it, or a break is published on it.");
+    : "No stream yet. A stream appears when it has a listener or a break.");
 }
 
 /// What a line says of the stream's breaks: the state for its badge, a word, and a time.

@@ -8,7 +8,7 @@ import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 
-/// Who asked for what to be changed.
+/// The operations that list requested changes.
 func auditOperations(_ parts: HTTPParts) -> [Operation] {
     [
         Operation(

@@ -34,7 +34,7 @@ enum BreakBodies {
         "now": Schema.flag("When the gateway received the request."),
     ]
 
-    /// What a break is published with beside its ads: in JSON, and as text in a query.
+    /// The settings of a break beside its ads: in JSON, and as text in a query.
     static let settings: [String: (json: JSONValue, text: JSONValue, example: JSONValue)] = {
         var settings: [String: (json: JSONValue, text: JSONValue, example: JSONValue)] = [:]
         func duration(_ name: String, _ description: String, or word: String? = nil) {

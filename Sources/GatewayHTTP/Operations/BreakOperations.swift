@@ -388,7 +388,7 @@ extension OperationParameter {
 }
 
 extension OperationParameter {
-    /// What stands in the query where the body is VAST: the members that the JSON has beside its ads.
+    /// The parameters of the query if the body is VAST: the members that the JSON has beside its ads.
     fileprivate static let settingsBesideVAST: [OperationParameter] = BreakBodies.settings.sorted { $0.key < $1.key }
         .map { name, setting in
             OperationParameter(

@@ -6,7 +6,7 @@ import GatewayCore
 import GatewayDocuments
 import HTTPTypes
 
-/// What the gateway runs with: configuration and limits as they are in force.
+/// The operations that show the configuration and the limits in force.
 ///
 /// - Parameters:
 ///   - parts: what operations ask.

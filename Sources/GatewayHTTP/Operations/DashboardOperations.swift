@@ -10,7 +10,7 @@ import HTTPTypes
 ///
 /// `scripts/embed-dashboard` puts them all into the program, so that no folder must lie beside it.
 struct DashboardFile: Sendable {
-    /// What stands behind `/dashboard/`.
+    /// The name after `/dashboard/`.
     let name: String
     /// The media type.
     let type: String
@@ -25,7 +25,7 @@ struct DashboardFile: Sendable {
         self.tag = "\"\(Self.hash(self.bytes))\""
     }
 
-    /// FNV-1a with 64 bits: it tells versions of our own files apart, and keeps nobody from anything.
+    /// FNV-1a with 64 bits: it distinguishes versions of the gateway's own files, and protects nothing.
     private static func hash(_ bytes: [UInt8]) -> String {
         String(bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
     }

@@ -5,7 +5,7 @@ import GatewayDocuments
 import HTTPTypes
 import Synchronization
 
-/// What tells programs and people which operations there are.
+/// The operations that describe all operations, for programs and people.
 ///
 /// - Parameter operations: all others.
 /// - Returns: the index, and the description.
@@ -67,7 +67,7 @@ private final class MadeOnce<Value: Sendable>: Sendable {
         self.make = make
     }
 
-    /// Whoever asks while it is made waits for it.
+    /// The value; a caller waits while another one makes it.
     var value: Value {
         self.kept.withLock { kept in
             if let kept { return kept }

@@ -8,19 +8,19 @@ import GatewayDocuments
 import HTTPTypes
 import HummingbirdCore
 
-/// What happens, as it happens.
+/// The operations that read events as they happen.
 ///
 /// - Parameters:
-///   - parts: what operations ask.
-///   - feed: makes the events; `nil`: nobody does.
-/// - Returns: the events, and the tickets for them; nothing where nobody makes any.
+///   - parts: the parts of the gateway that operations ask.
+///   - feed: makes the events; `nil`: there are none.
+/// - Returns: the operations for events and for their tickets; none without a feed.
 func eventOperations(_ parts: HTTPParts, _ feed: EventFeed?) -> [Operation] {
     guard let feed else { return [] }
     let tickets = EventTickets()
     return [readEvents(parts, feed, tickets), makeTicket(parts, tickets)]
 }
 
-/// How often it is looked at whether somebody who hears events may still.
+/// How often a reader's right to events is checked.
 private let rightLookedAtEvery: Duration = .seconds(1)
 
 private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventTickets) -> Operation {
@@ -29,13 +29,13 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
         "/v1/events",
         id: "readEvents",
         tag: "Events",
-        "Watch what happens, as server-sent events, for as long as the connection lasts.",
+        "Watch events as server-sent events for as long as the connection lasts.",
         details: """
-            `gateway` comes once a second: listeners, rates, latencies, the ledger's lag, room, limits that were hit, and alarms. `break` comes when a \
-            break has changed, begins or is over, and is the break as `getBreak` shows it. `counts` comes at the beginning for each of `streams`, and again \
-            when it has changed, at most once a second: listeners, and what became of the break that runs; with each `gateway`, what was told \
-            last still holds. `resync` says that changes are missing: load anew what you show. Whoever comes back \
-            with the last id misses nothing that is still kept.
+            `gateway` comes once a second: listeners, rates, latencies, the ledger's lag, capacity, limits that were reached, and \
+            alarms. `break` comes when a break has changed, begins or is over, and is the break as `getBreak` shows it. `counts` \
+            comes at the beginning for each of `streams`, and again when it has changed, at most once a second: listeners, and the \
+            outcomes of the running break; with each `gateway`, the last counts still hold. `resync` says that changes are \
+            missing: load everything again. A reader that reconnects with the last id misses no event that is still kept.
             """,
         access: .ticket,
         parameters: [
@@ -75,7 +75,7 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
         ],
         answers: [
             OperationAnswer(
-                "Events, until somebody ends it.",
+                "Events, until one side ends the connection.",
                 OperationContent(
                     MediaType.events,
                     .inline(Schema.text("Server-sent events.")),

@@ -7,7 +7,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What an operation answers, before it is HTTP.
+/// An operation's answer, before it is HTTP.
 package struct HTTPAnswer: Sendable {
     package enum Body: Sendable {
         /// All of it at once.
@@ -22,7 +22,7 @@ package struct HTTPAnswer: Sendable {
     /// The media type; empty: there is no body.
     var type: String
     var body: Body
-    /// What the head says besides.
+    /// Further header fields.
     var headers: HTTPFields
 
     init(_ status: HTTPResponse.Status = .ok, type: String, body: Body, headers: HTTPFields = [:]) {
@@ -83,7 +83,7 @@ enum MediaType {
     /// Another name of the same type (RFC 7303 section 9.2), by which most ad servers call it.
     static let textVAST = "text/xml"
 
-    /// Whether whoever asks would rather have one of two types (RFC 9110 section 12.5.1); what it does not name it does not prefer.
+    /// Whether a caller prefers one of two types (RFC 9110 section 12.5.1); a type that it does not name is not preferred.
     static func prefers(_ type: String, to other: String, in accept: String) -> Bool {
         var weights: [String: Double] = [:]
         for range in accept.split(separator: ",") {

@@ -8,7 +8,7 @@ package import GatewayDocuments
 package import Logging
 
 extension HTTPParts {
-    /// What operations ask of a gateway.
+    /// The parts of a gateway that operations ask.
     ///
     /// - Parameters:
     ///   - gateway: answers all but what follows.

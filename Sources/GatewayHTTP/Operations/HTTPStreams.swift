@@ -6,7 +6,7 @@ import GatewayCore
 import GatewayDocuments
 import Synchronization
 
-/// Who reads an answer that goes on: each kind has a limit of its own, so that one cannot lock out the other.
+/// The kind of reader of a streamed answer: each kind has its own limit, so that one cannot lock out the other.
 package enum StreamKind: Hashable, Sendable, CaseIterable {
     /// Operators' programs: outcomes.
     case operators
@@ -16,9 +16,9 @@ package enum StreamKind: Hashable, Sendable, CaseIterable {
     case listeners
 }
 
-/// How many answers that go on there are at present.
+/// The number of streamed answers at present.
 final class HTTPStreams: Sendable {
-    /// One of them, from before its head is sent until nobody holds it any more.
+    /// One of them, from before its head is sent until the last reference is released.
     ///
     /// An answer whose head cannot be sent is never written: so its end is when the last reference goes.
     final class Slot: Sendable {

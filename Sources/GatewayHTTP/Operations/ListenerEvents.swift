@@ -9,15 +9,15 @@ import SystemSupport
 
 /// The notices of one listener as server-sent events (HTML, section "Server-sent events").
 ///
-/// Its reader goes when nobody holds it any more, also where its answer is never written.
+/// Its reader is closed with the last reference, also if its answer is never written.
 final class ListenerEvents: Sendable {
     /// How long the last event may take before the answer is cut off.
     private static let farewell: Duration = .seconds(1)
-    /// After so long a reader that keeps nothing else in mind listens again, in milliseconds.
+    /// The time after which a client without own settings reconnects, in milliseconds.
     private static let retryMilliseconds = 2_000
 
     private let session: SessionID
-    private let hearing: ListenerEntrance.Hearing
+    private let subscription: ListenerEntrance.Subscription
     private let listeners: ListenerEntrance
 
     /// Joins.
@@ -30,7 +30,7 @@ final class ListenerEvents: Sendable {
         at listeners: ListenerEntrance
     ) async throws(Problem) {
         do throws(Refusal) {
-            self.hearing = try await listeners.listen(join, of: session, from: address)
+            self.subscription = try await listeners.listen(join, of: session, from: address)
         } catch {
             throw Problem(error)
         }
@@ -38,13 +38,13 @@ final class ListenerEvents: Sendable {
         self.listeners = listeners
     }
 
-    deinit { self.listeners.close(self.hearing.reader) }
+    deinit { self.listeners.close(self.subscription.reader) }
 
-    /// Writes events until somebody ends it.
+    /// Writes events until one side ends the connection.
     ///
-    /// A peer that is stuck does not hold the end up: the answer is cut off then.
+    /// A peer that is stuck does not delay the end: its answer is cut off.
     func write(to writer: HTTPStreamWriter) async throws {
-        let reader = self.hearing.reader
+        let reader = self.subscription.reader
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await self.writeAll(to: writer) }
             tasks.addTask {
@@ -57,13 +57,13 @@ final class ListenerEvents: Sendable {
     }
 
     private func writeAll(to writer: HTTPStreamWriter) async throws {
-        let joined = JoinedDocument(self.hearing.joined, of: self.session, at: self.hearing.gatewayTime)
+        let joined = JoinedDocument(self.subscription.joined, of: self.session, at: self.subscription.gatewayTime)
         try await writer.write(
             Array("retry: \(Self.retryMilliseconds)\n".utf8)
-                + Self.event("joined", id: "\(self.hearing.joined.head)", HTTPAnswer.encoded(joined))
+                + Self.event("joined", id: "\(self.subscription.joined.head)", HTTPAnswer.encoded(joined))
         )
         while true {
-            switch await self.hearing.reader.next() {
+            switch await self.subscription.reader.next() {
             case .notices(let notices):
                 try await writer.write(notices.flatMap { $0.encoded(Self.event) })
             case .ended(let end):

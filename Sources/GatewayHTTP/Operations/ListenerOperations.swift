@@ -12,7 +12,7 @@ import HummingbirdCore
 import NIOCore
 import SystemSupport
 
-/// What listeners without ZeroMQ ask: the same requests, decided by the same rules.
+/// The operations for listeners without ZeroMQ: the same requests, decided by the same rules.
 func listenerOperations(_ parts: HTTPParts) -> [Operation] {
     guard let listeners = parts.listeners else { return [] }
     return [
@@ -77,7 +77,7 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
         ],
         answers: [
             OperationAnswer(
-                "Events, until somebody ends it.",
+                "Events, until one side ends the connection.",
                 OperationContent(
                     MediaType.events,
                     .inline(Schema.text("Server-sent events.")),
@@ -308,7 +308,7 @@ extension OperationCall {
         let body = try await self.body()
         do {
             let document = try JSONDecoder().decode(type, from: Data(body))
-            // Of a member that is there twice the decoder takes one, and nobody knows which was meant.
+            // If a member is there twice, the decoder takes one of them, which may be the wrong one.
             try BreakDocument.check(body)
             return document
         } catch let error as DecodingError {
@@ -391,7 +391,7 @@ extension OperationAnswer {
     }
 }
 
-/// What examples are made of.
+/// The values in examples.
 private enum Example {
     static let session = "00112233445566778899aabbccddeeff"
     static let time: Int64 = 1_777_636_830_000_000

@@ -7,7 +7,7 @@ import GatewayDocuments
 import HTTPTypes
 import TokenFormats
 
-/// What a request must prove for an operation.
+/// The proof that an operation requires of a request.
 enum OperationAccess: Hashable, Sendable {
     /// Nothing: who asks for it has no token, or the page itself asks for one.
     case open
@@ -135,7 +135,7 @@ struct OperationBody: Sendable {
     }
 }
 
-/// What the head of an answer says besides.
+/// A header field of an answer.
 struct OperationHeader: Sendable {
     let name: String
     let description: String
@@ -154,7 +154,7 @@ struct OperationAnswer: Sendable {
     let description: String
     /// In each media type; none where there is no body.
     let contents: [OperationContent]
-    /// What its head says besides.
+    /// The header fields of the answer.
     private(set) var headers: [OperationHeader] = []
 
     init(_ status: HTTPResponse.Status, _ description: String, contents: [OperationContent]) {
@@ -182,9 +182,9 @@ struct OperationAnswer: Sendable {
     }
 }
 
-/// One operation of the API: everything that is known of it, in one place.
+/// One operation of the API: all its facts in one place.
 ///
-/// Routes are made from it, and `/openapi.json` is. What nobody writes here because it follows: `HEAD` beside `GET`, and the problems
+/// The routes and `/openapi.json` are made from it. Facts that follow are not written here: `HEAD` beside `GET`, and the problems
 /// that every operation can have (`OpenAPIDocument`).
 ///
 /// ```swift
@@ -202,7 +202,7 @@ struct Operation: Sendable {
     let tag: String
     /// One sentence.
     let summary: String
-    /// What else there is to know; empty: nothing.
+    /// Further details; empty: none.
     let details: String
     let access: OperationAccess
     var parameters: [OperationParameter]

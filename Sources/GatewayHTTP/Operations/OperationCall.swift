@@ -12,13 +12,13 @@ import NIOCore
 import NIOHTTPTypes
 import TokenFormats
 
-/// One request, as far as it is understood before its operation looks at it: who asks, and parameters that are known and whole.
+/// One request, parsed as far as possible without its operation: the principal, and known and complete parameters.
 package struct OperationCall: Sendable {
     let operation: Operation
     let request: Request
     /// The id by which it is found again.
     let requestID: String
-    /// Who asks; `nil` where nobody had to say so.
+    /// The principal; `nil` if the operation required none.
     let principal: HTTPPrincipal?
     let query: OperationQuery
     /// The address and port of the peer, for logs and audit.
@@ -80,7 +80,7 @@ package struct OperationCall: Sendable {
         }
     }
 
-    /// Who asks, as the rules for broadcasters know it: its streams are those that its token names.
+    /// The caller, as the rules for broadcasters know it: its streams are those that its token names.
     func broadcaster() throws(Problem) -> BroadcastPrincipal {
         guard let principal = self.principal else { throw HTTPRefusal.noToken.problem }
         return BroadcastPrincipal(name: principal.name, streams: principal.scopes.publish)
@@ -101,8 +101,8 @@ package struct OperationCall: Sendable {
         return right.authorization
     }
 
-    /// Whether somebody may still read by the header of an earlier request: a token ends, its key is revoked, and what was open may be
-    /// closed.
+    /// Whether the header of an earlier request still grants reading: a token may have expired, its key may be revoked, or open
+    /// access may have ended.
     func mayStillRead(by authorization: String?) async -> Bool {
         await self.tools.rights.mayStillRead(by: authorization)
     }
@@ -130,7 +130,7 @@ package struct OperationCall: Sendable {
             || (self.request.headers[.contentLength].flatMap { Int($0) } ?? 0) > 0
     }
 
-    /// What its head says; `nil`: nothing.
+    /// The value of a header field; `nil`: there is none.
     func header(_ name: HTTPField.Name) -> String? { self.request.headers[name] }
 
     /// The media type of the body, without parameters; the operation's first where the request names none.
@@ -147,11 +147,11 @@ package struct OperationCall: Sendable {
     /// The longest body that is read of an operation that takes none, in bytes.
     private static let emptyBodyBytesMax = 64
 
-    /// For an operation that takes no body: whoever sends one means something that would not happen.
+    /// Requires an empty body: a client that sends one to an operation without a body expects an effect that it would not have.
     ///
-    /// An object without members says nothing, and is taken: some clients send it with every request.
+    /// An object without members is accepted: some clients send it with every request.
     ///
-    /// - Throws: a problem where there is a body that says something.
+    /// - Throws: a problem if the body has content.
     func requireNoBody() async throws {
         let said = try await self.body(bytesMax: Self.emptyBodyBytesMax).filter { !" \t\r\n".utf8.contains($0) }
         guard said.isEmpty || said == Array("{}".utf8) else { throw Problem.badRequest("This takes no body.") }
@@ -162,7 +162,7 @@ package struct OperationCall: Sendable {
             throw Self.tooLarge(bytesMax)
         }
         if self.request.headers[.expect]?.lowercased() == "100-continue" {
-            // Who waits for it would wait for long (RFC 9110 section 10.1.1).
+            // A client that waits for it would wait long (RFC 9110 section 10.1.1).
             let head = HTTPResponsePart.head(HTTPResponse(status: .continue))
             self.channel.writeAndFlush(head, promise: nil)
         }
@@ -174,7 +174,7 @@ package struct OperationCall: Sendable {
             do {
                 part = try await parts.next()
             } catch {
-                // Whoever asks has cut it off, or does not keep to RFC 9112 section 7.1.
+                // The caller has cut it off, or violates RFC 9112 section 7.1.
                 throw Problem.badRequest("The body cannot be read: it is cut off, or is not as HTTP has it.")
             }
             guard let part else { break }
@@ -190,7 +190,7 @@ package struct OperationCall: Sendable {
     }
 }
 
-/// What is known of a request beside its head and body.
+/// The data about a request beside its head and body.
 struct OperationContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

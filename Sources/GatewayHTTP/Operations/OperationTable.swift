@@ -38,7 +38,7 @@ struct OperationTable: Sendable {
         return methods
     }
 
-    /// What is told of a request in messages: its path as the API writes it, and which of the API's parameters its query has.
+    /// The loggable part of a request: its path as the API writes it, and the API's parameters that its query has.
     ///
     /// What else stands in an address may be whose it is, a ticket, or a token where none belongs: of that nothing is told.
     func told(of target: some StringProtocol) -> (path: String, query: String) {

@@ -104,7 +104,7 @@ struct OutcomeReader: Sendable {
     private var rowsLeft: Int
     /// Rows that are read and not written.
     private var rows: ArraySlice<OutcomeDocument> = []
-    /// What is read once they are written.
+    /// The position after the rows, once they are written.
     private var behindRows: OutcomePosition
     private var isDone = false
 
@@ -231,7 +231,7 @@ struct OutcomeReader: Sendable {
 }
 
 extension Problem {
-    /// What follows a position is kept no more.
+    /// The records after a position are not kept any more.
     fileprivate static func positionGone(from: OutcomePosition, oldest: OutcomePosition) -> Problem {
         Problem(
             .positionGone,
@@ -240,7 +240,7 @@ extension Problem {
         )
     }
 
-    /// What was read up to a position is not what the log holds.
+    /// The records that were read up to a position are not those in the log.
     fileprivate static func positionLost(_ from: OutcomePosition, common: OutcomePosition) -> Problem {
         Problem(
             .positionGone,

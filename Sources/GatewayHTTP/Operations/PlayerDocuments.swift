@@ -17,7 +17,7 @@ struct PlayerBreak: Sendable {
     /// Those that were handed out, but for what would begin after the break's end.
     let advertisements: [AdvertisementContent]
     let delivery: DeliveryToken
-    /// What signed the delivery.
+    /// The keys that signed the delivery.
     let keys: MessageKeys
     /// Where the gateway is asked: `https://HOST:PORT`.
     let gateway: String
@@ -25,7 +25,7 @@ struct PlayerBreak: Sendable {
     /// The ordinal of an advertisement that was handed out.
     func ordinal(_ index: Int) -> Int { self.first + index }
 
-    /// What to call when something happens to an advertisement.
+    /// The URL to call after an event of an advertisement.
     ///
     /// - Parameters:
     ///   - kind: what happens.
@@ -67,7 +67,7 @@ extension AssetListDocument {
 }
 
 extension AssetListDocument.Asset {
-    /// What an HLS player plays: the first media that is HLS, else the first that is no DASH, else the first.
+    /// The media for an HLS player: the first that is HLS, else the first that is not DASH, else the first.
     fileprivate init(_ advertisement: AdvertisementContent) {
         let media = advertisement.media
         let file = media.first(where: \.isHLS) ?? media.first { !$0.isDASH } ?? media.first
@@ -108,7 +108,7 @@ extension AdvertisementContent.MediaFile {
 }
 
 extension AdvertisementContent.Tracker {
-    /// What has its place beside the banner.
+    /// Whether it belongs to the banner.
     fileprivate var isOfBanner: Bool { [AdTracker.bannerView, AdTracker.bannerClick].contains(self.event) }
 }
 

@@ -9,7 +9,9 @@ import HTTPTypes
 import HummingbirdCore
 import TokenFormats
 
-/// What players ask that only fetch documents and call URLs: the ads of a break in a form that they know, and outcomes by tracking URLs.
+/// The operations for players that only fetch documents and call URLs.
+///
+/// They get the ads of a break in a form that they know, and report outcomes by tracking URLs.
 ///
 /// They are listeners all the same: each document is a join and a batch of the wire, and what ends an ad is an acknowledgement.
 func playerOperations(_ parts: HTTPParts) -> [Operation] {
@@ -129,7 +131,7 @@ private func track(_ method: HTTPRequest.Method, _ id: String, _ players: Player
     }
 }
 
-/// What both documents are asked with.
+/// The parameters of both documents.
 private let playerParameters: [OperationParameter] = [
     .streamInPath,
     OperationParameter(
@@ -303,7 +305,7 @@ private struct Players: Sendable {
         let advertisements = self.board()[key]?.record.advertisements ?? []
         guard advertisements.indices.contains(Int(token.ordinal)) else { throw self.refused(.malformed) }
         let advertisement = advertisements[Int(token.ordinal)]
-        // What is durable is told to nobody again: a contradiction would be one more each time.
+        // A durable outcome is not submitted again: each repeat of a contradiction would be counted.
         guard await self.memory.begin(known) else { return try self.admit(call) }
         var isDurable = false
         defer { self.memory.finish(known, isDurable: isDurable, at: now) }
@@ -322,7 +324,7 @@ private struct Players: Sendable {
         self.metrics.count(.trackings, token.kind.metricLabel)
     }
 
-    /// Counts a call that nobody else is asked about against what its address may send.
+    /// Counts a call, which no listeners' desk handles, against the limits of its address.
     private func admit(_ call: OperationCall) throws(Problem) {
         do throws(Refusal) {
             try self.listeners.admit(from: call.address)
@@ -356,7 +358,7 @@ private struct Players: Sendable {
         return Problem(.reason(.deliveryInvalid), "The tracking URL is not one that a gateway made for this break.")
     }
 
-    /// What lets the gateway say for a session what its URL says: whoever has the URL has shown the right.
+    /// A ticket for the session in a tracking URL: the signed URL proves the right.
     private func ticket(of token: TrackingToken, on stream: StreamID, at now: Timestamp) -> [UInt8] {
         let ticket = SessionTicket(
             session: token.delivery.session,
@@ -369,7 +371,7 @@ private struct Players: Sendable {
 }
 
 extension TrackingToken {
-    /// What it says became of its advertisement.
+    /// The outcome that it reports of its advertisement.
     ///
     /// - Parameters:
     ///   - advertisement: of its break.
@@ -426,7 +428,7 @@ extension MessageKeys.Fault {
 // MARK: - What a call says
 
 extension OperationCall {
-    /// Who listens.
+    /// The session that listens.
     fileprivate func session(_ keys: MessageKeys) throws(Problem) -> SessionID {
         if let text = self.query["session"] { return try SessionID(hexadecimal: text) }
         guard let name = self.query["_HLS_primary_id"] else { return .random() }
@@ -450,7 +452,7 @@ extension OperationCall {
         return .microseconds(Int64(seconds * 1_000_000))
     }
 
-    /// Where the gateway is asked, as whoever asks sees it: tracking URLs lead there.
+    /// The gateway's URL as the caller sees it, for tracking URLs.
     ///
     /// A front that speaks TLS says so (`ForwardedScheme`). A wrong header gives its sender URLs that do not work.
     fileprivate func gatewayURL() throws(Problem) -> String {

@@ -75,7 +75,7 @@ package struct Problem: Error {
     let code: ProblemCode
     /// One sentence for people.
     let sentence: String
-    /// What the answer's head says besides.
+    /// Further header fields of the answer.
     let headers: HTTPFields
     /// Where reading can go on, of a position that is gone.
     let goOnFrom: String?
@@ -111,7 +111,7 @@ package struct Problem: Error {
 
     static func notFound(_ sentence: String) -> Problem { Problem(.reason(.notFound), sentence) }
 
-    /// What breaks a rule of the wire is a bad request.
+    /// A violation of a rule of the wire is a bad request.
     static func check<Value>(_ value: () throws(WireError) -> Value) throws(Problem) -> Value {
         do throws(WireError) {
             return try value()

@@ -9,7 +9,7 @@ import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 
-/// Who did what.
+/// The operations that report the sessions' outcomes.
 func reportOperations(_ parts: HTTPParts) -> [Operation] {
     let ofBreak: @Sendable (OperationCall) async throws -> HTTPAnswer = { call in
         let key = try call.breakKey()
@@ -202,7 +202,7 @@ extension OperationCall {
         return HTTPAnswer(type: MediaType.csv, body: .bytes(Array(document.csv.utf8)), headers: headers)
     }
 
-    /// What this asks for, with another value of one parameter.
+    /// The target of this request, with another value of one parameter.
     private func target(with name: String, _ value: String) -> String {
         let path = String((self.request.head.path ?? "/").prefix { $0 != "?" })
         let values = self.query.values.merging([name: value]) { $1 }
@@ -215,7 +215,7 @@ extension OperationCall {
 }
 
 extension CharacterSet {
-    /// What stands for itself in an address (RFC 3986 section 2.3).
+    /// The characters that need no escape in an address (RFC 3986 section 2.3).
     fileprivate static let queryValue = CharacterSet(
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
     )

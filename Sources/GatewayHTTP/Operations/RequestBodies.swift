@@ -6,9 +6,9 @@ import GatewayCore
 import GatewayDocuments
 import Synchronization
 
-/// The bodies of requests that are being read, all together: they are bounded.
+/// Bounds the bodies that are being read, of all requests together.
 final class RequestBodies: Sendable {
-    /// What one request has of it; given back when nobody holds it any more.
+    /// The share of one request; given back when the last reference is released.
     final class Share: Sendable {
         private let bodies: RequestBodies
         private let bytes = Mutex(0)

@@ -10,21 +10,21 @@ import Synchronization
 package import TokenFormats
 package import Tokens
 
-/// Who asks over HTTP.
+/// The principal of a request over HTTP.
 package struct HTTPPrincipal: Hashable, Sendable {
     /// The subject of its token.
     package let name: String
-    /// What the token grants.
+    /// The scopes that the token grants.
     package let scopes: TokenScopes
 }
 
-/// Who may ask for what over HTTP.
+/// The rights over HTTP.
 ///
 /// Immutable: a reload makes another one, which the next request meets.
 package struct HTTPAccess: Sendable {
     /// Tells true tokens.
     package let verifier: TokenVerifier
-    /// What may be read without a token.
+    /// The reads that need no token.
     package let openReads: HTTPOpenReads
     /// The names by which the gateway is asked.
     package let hosts: HTTPHosts
@@ -138,7 +138,8 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
 ///
 /// A page in an operator's browser can be led to the gateway by a name that its owner has changed to the gateway's address ("DNS
 /// rebinding"); to the browser it is one origin then, and it may read every answer. So the gateway answers only where it is
-/// asked by an address, by `localhost`, by a name of one word, which nobody can own, or by a name that an operator has listed.
+/// asked by an address, by `localhost`, by a name of one word, which cannot be registered, or by a name that an operator has
+/// listed.
 package struct HTTPHosts: Hashable, Sendable {
     private let names: Set<String>
 
@@ -183,7 +184,7 @@ package final class HTTPAccessHolder: Sendable {
         self.state = Mutex(access)
     }
 
-    /// What the next request meets.
+    /// The rights for the next request.
     package var access: HTTPAccess { self.state.withLock(\.self) }
 
     /// Lets another one hold from the next request on.

@@ -16,7 +16,7 @@ package struct ListenerOrigins: Hashable, Sendable {
         self.patterns = Set(patterns)
     }
 
-    /// What the head of an answer says to a page; `nil`: pages of this origin may not ask.
+    /// The header fields that let a page read an answer; `nil`: pages of this origin may not ask.
     ///
     /// The answer names the caller's origin and never `*`, with which browsers refuse credentials.
     func headers(for origin: String) -> HTTPFields? {
@@ -28,7 +28,7 @@ package struct ListenerOrigins: Hashable, Sendable {
         ]
     }
 
-    /// What the answer to a preflight says besides.
+    /// The further header fields of the answer to a preflight.
     static func preflight(_ methods: [HTTPRequest.Method]) -> HTTPFields {
         [
             .accessControlAllowMethods: methods.map(\.rawValue).joined(separator: ", "),

@@ -11,11 +11,11 @@ package struct ScreenSize: Hashable, Sendable {
         self.rows = rows
     }
 
-    /// What is taken where a terminal does not say.
+    /// The size if a terminal does not state its own.
     package static let usual = ScreenSize(columns: 80, rows: 24)
 }
 
-/// What stands on a terminal: knows what must be written so that it shows something else.
+/// The content of a terminal: it knows the bytes that change it to other content.
 ///
 /// It writes only lines that have changed, each from its beginning, so that what a terminal took to be wider or narrower than
 /// we do disturbs one line at most.

@@ -26,7 +26,7 @@ package struct TextStyle: Hashable, Sendable {
 
     package static let plain = TextStyle()
 
-    /// What switches a terminal from plain to this (ECMA-48, SGR).
+    /// The sequence that switches a terminal from plain to this style (ECMA-48, SGR).
     func sequence(hasColor: Bool) -> String {
         var codes: [Int] = []
         if self.isBold { codes.append(1) }

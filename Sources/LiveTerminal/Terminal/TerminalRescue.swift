@@ -21,13 +21,13 @@ enum TerminalRescue {
         var settings: termios
         let input: Int32
         let output: Int32
-        /// What is written; here, because a handler must not be the first to ask for it.
+        /// The bytes to write; kept here, because a signal handler must not be the first to initialise them.
         let exit: StaticString
-        /// What was done about each signal before.
+        /// The former action of each signal.
         let previous: UnsafeMutablePointer<sigaction>
     }
 
-    /// What a crash raises.
+    /// The signals of a crash.
     private static let signals = [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIGSYS]
 
     /// Larger than each of them, wherever we run.

@@ -3,7 +3,7 @@
 
 /// How many columns text takes on a terminal, and what of it may be shown there.
 package enum TextWidth {
-    /// What Unicode's East Asian Width (UAX #11) calls wide or full, but for emoji, which have a property of their own.
+    /// The wide and full characters of Unicode's East Asian Width (UAX #11), but for emoji, which have a property of their own.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60,

@@ -3,7 +3,7 @@
 
 package import GatewayDocuments
 
-/// What `cuecast top` knows and shows: events in, lines out (`TopScreen`), without a terminal, a network or a clock.
+/// The state and the view of `cuecast top`: events in, lines out (`TopScreen`), without a terminal, a network or a clock.
 ///
 /// It holds what is shown and no more: one page of streams, and counts of those and of what the connection tells.
 package struct TopState: Sendable {
@@ -14,7 +14,7 @@ package struct TopState: Sendable {
         case listeners
     }
 
-    /// What is asked of the gateway, again and again.
+    /// The repeated request to the gateway.
     package struct Request: Hashable, Sendable {
         package var search: String?
         package var order: Order
@@ -44,7 +44,7 @@ package struct TopState: Sendable {
         }
     }
 
-    /// What happens.
+    /// The events.
     package enum Event: Sendable {
         case gateway(GatewayEventDocument)
         case counts(CountsEventDocument)
@@ -61,7 +61,7 @@ package struct TopState: Sendable {
         case pressed(Key)
     }
 
-    /// What is to be done because of an event.
+    /// The actions that follow from an event.
     package enum Action: Hashable, Sendable {
         /// Something else is to be shown: ask at once.
         case load
@@ -71,7 +71,7 @@ package struct TopState: Sendable {
         case quit
     }
 
-    /// What the screen shows.
+    /// The view on the screen.
     enum Face: Hashable {
         case streams
         /// One stream.

@@ -13,7 +13,7 @@ final class IdleDriver: LoadDriver {
         static let gone: UInt32 = 4
     }
 
-    /// What a listener has; it is up when it has all.
+    /// The state of a listener; it is up when it has everything.
     private struct Listener {
         var requests: Connection?
         var isProven = false
@@ -23,7 +23,7 @@ final class IdleDriver: LoadDriver {
         var isPushed = false
         /// The gateway was asked for it, and does not.
         var fellBack = false
-        /// What it still has to get and to ask before it rests.
+        /// The notices that it still has to get, and the batches to request, before it rests.
         var noticesLeft = 0
         var requestsLeft = 0
     }

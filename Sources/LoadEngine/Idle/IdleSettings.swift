@@ -10,7 +10,7 @@ package struct IdleSettings: Sendable {
     package var hold: Duration
     /// One connection for each listener, where the gateway sends notices on it; only where they ask at all.
     package var push = true
-    /// What each listener does before it is held.
+    /// The use of each listener before it is held.
     package var use: Use?
     /// The peers are no gateway: nothing proves a subscription, and any answer is good.
     package var isBare = false
@@ -20,7 +20,7 @@ package struct IdleSettings: Sendable {
     package var patience = Duration.seconds(10)
     package var handlesSignals = false
 
-    /// What a listener did before it rested: so many notices that it got, and batches that it asked for.
+    /// The use of a listener before it rests: the notices that it gets, and the batches that it requests.
     package struct Use: Sendable {
         /// Where the break and its updates are published.
         package var broadcast: Endpoint
@@ -51,7 +51,7 @@ package struct IdleSettings: Sendable {
     }
 }
 
-/// What came of it.
+/// The result.
 package struct IdleResult: Encodable, Hashable, Sendable {
     package let mode: String
     package let connections: Int

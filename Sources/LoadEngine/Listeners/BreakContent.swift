@@ -31,7 +31,7 @@ package enum ContentChecksum {
     }
 }
 
-/// What a listener needs to know of one advertisement.
+/// The facts about one advertisement for a listener.
 package struct AdvertisementFacts: Hashable, Sendable {
     /// Its key as bytes of the wire.
     package let id: [UInt8]
@@ -58,7 +58,7 @@ extension AdvertisementFacts {
         self.init(id: id, durationMilliseconds: duration, checksum: ContentChecksum.of(range, in: frame))
     }
 
-    /// What listeners must find in the batches of a break with this content.
+    /// The ads that listeners must find in the batches of a break with this content.
     package static func expected(of advertisements: [AdvertisementContent]) -> [AdvertisementFacts] {
         let bytes = EncodedAdvertisements(advertisements).bytes
         var fields = FieldReader<BatchField>(0..<bytes.count)
@@ -70,7 +70,7 @@ extension AdvertisementFacts {
     }
 }
 
-/// What the bytes of a batch are like.
+/// The verdict about the bytes of a batch.
 package enum ContentVerdict: Hashable, Sendable {
     case right
     /// The number of advertisements is not what the break has.

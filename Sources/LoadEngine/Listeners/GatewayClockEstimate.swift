@@ -66,7 +66,7 @@ package struct GatewayClockEstimate: Sendable {
         time.microseconds.subtractingReportingOverflow(self.offset).partialValue
     }
 
-    /// What the gateway's clock shows when this machine's shows `time`.
+    /// The time of the gateway's clock when this machine's shows `time`.
     package func gateway(_ time: Microseconds) -> Timestamp {
         Timestamp(microseconds: time.addingReportingOverflow(self.offset).partialValue)
     }

@@ -14,7 +14,7 @@ package struct ListenerBehaviour: Sendable {
     ///
     /// It is sent with each join: the gateway does not look at it where the ticket holds.
     package var tokens = JoinTokens.none
-    /// What listeners call themselves.
+    /// The client name that listeners send.
     package var client: [UInt8] = Array("cuecast-load".utf8)
     /// How long its connections may take to be made.
     package var connectTimeout: Microseconds = 10_000_000
@@ -33,7 +33,7 @@ package struct ListenerBehaviour: Sendable {
     }
 }
 
-/// What the listeners of one process share: the streams, the gateway's clock, and what was seen and measured.
+/// The state that the listeners of one process share: the streams, the gateway's clock, findings and measurements.
 package struct LoadWorld: Sendable {
     package var behaviour: ListenerBehaviour
     package var streams: [StreamKnowledge]

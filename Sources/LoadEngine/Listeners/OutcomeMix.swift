@@ -22,7 +22,7 @@ package struct SeededSource: RandomNumberGenerator, Sendable {
     }
 }
 
-/// What listeners do with advertisements: shares of played, ignored and failed.
+/// The outcomes of advertisements: shares of played, ignored and failed.
 package struct OutcomeMix: Hashable, Sendable {
     package let played: Double
     package let ignored: Double
@@ -39,7 +39,7 @@ package struct OutcomeMix: Hashable, Sendable {
         self.seed = seed
     }
 
-    /// What a listener does with one advertisement; the same whenever it is asked, so that a retry says the same.
+    /// The outcome of one advertisement; always the same, so that a retry repeats it.
     package func outcome(session: SessionID, breakIndex: Int, ordinal: Int) -> Outcome.Kind {
         let where64 = UInt64(truncatingIfNeeded: breakIndex) << 8 | UInt64(truncatingIfNeeded: ordinal)
         let hash = StableHash.mixed(self.seed ^ session.low ^ StableHash.mixed(session.high &+ where64))

@@ -16,7 +16,7 @@ package struct RequestWriter: Sendable {
         self.item.reserveCapacity(128)
     }
 
-    /// What one listener did with one advertisement.
+    /// One listener's outcome of one advertisement.
     package struct Outcome: Sendable {
         package var kind: CuecastWire.Outcome.Kind
         package var reason: CuecastWire.Outcome.Reason?

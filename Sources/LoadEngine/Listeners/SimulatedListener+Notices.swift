@@ -7,7 +7,7 @@ import CuecastWire
 extension SimulatedListener {
     /// The most notices that wait for a join; further ones are found missing by the next.
     static let earlyMax = 512
-    /// What is announced this soon after its publication was meant to be announced at once.
+    /// A break that is announced this soon after its publication was meant to be announced at once.
     private static let announcedAtOnceWithin: Microseconds = 500_000
 
     /// A message of the subscription, or one that the gateway sent unasked on the connection of the requests.
@@ -58,7 +58,7 @@ extension SimulatedListener {
         guard !self.isPushed, let instance = tickInstance(in: frame) else {
             world.statistics.findings.add(
                 .malformed,
-                "listener \(self.number): a frame of ~sync is no tick, or nobody asked for it"
+                "listener \(self.number): a frame of ~sync is no tick, or was not subscribed"
             )
             return []
         }
@@ -104,7 +104,7 @@ extension SimulatedListener {
         }
     }
 
-    /// What was sent after this listener began to read again has come in order: from now on nothing excuses a loss.
+    /// Notices that were sent after this listener began to read again have come in order: from now on nothing excuses a loss.
     private mutating func forgive(upTo sent: Timestamp, in world: LoadWorld) {
         guard self.isExcused, self.phase == .following, world.clock.local(sent) > self.resumedAt else { return }
         self.isExcused = false
@@ -257,7 +257,7 @@ extension SimulatedListener {
         (self.work[index].due, self.work[index].intended) = (due, due)
     }
 
-    /// What was not begun will not be played.
+    /// An ad that has not begun will not be played.
     private mutating func tellAtOnce(_ index: Int, now: Microseconds) {
         self.work[index].isWithdrawn = true
         (self.work[index].due, self.work[index].intended) = (now, now)

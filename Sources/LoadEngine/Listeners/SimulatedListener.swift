@@ -17,7 +17,7 @@ package import CuecastWire
 /// With one connection nothing is to be proven: `connecting → joining`. A gateway that does not push answers without
 /// saying so; then the second connection is made, and it goes on as with two.
 package struct SimulatedListener: Sendable {
-    /// What is to be done for a listener.
+    /// The actions to perform for a listener.
     package struct Actions: OptionSet, Hashable, Sendable {
         package let rawValue: UInt16
 
@@ -60,7 +60,7 @@ package struct SimulatedListener: Sendable {
         case gone
     }
 
-    /// What a listener has to do about one break.
+    /// The work of a listener for one break.
     struct Work: Sendable {
         enum State: UInt8, Sendable {
             /// The batch is to be asked for at `due`.

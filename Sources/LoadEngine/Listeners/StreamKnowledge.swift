@@ -16,7 +16,7 @@ package struct NoticeFacts: Hashable, Sendable {
     package var preStream: Bool
 }
 
-/// What a load process knows of one break.
+/// A load process's knowledge about one break.
 package struct BreakKnowledge: Sendable {
     package let id: BreakID
     /// The id as bytes of the wire.
@@ -44,7 +44,7 @@ package struct BreakKnowledge: Sendable {
     }
 }
 
-/// What a load process knows of one stream: all that its listeners have in common.
+/// A load process's knowledge about one stream, which its listeners share.
 package struct StreamKnowledge: Sendable {
     /// The most breaks of other broadcasters that are followed on one stream; notices of further ones are counted only.
     package static let foreignBreaksMax = 100_000

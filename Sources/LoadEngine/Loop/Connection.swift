@@ -5,7 +5,7 @@ import SystemSupport
 package import TLS
 package import ZMTP
 
-/// What a connection plays: the ZMTP socket type of our side.
+/// The kind of a connection: the ZMTP socket type of this side.
 package enum ConnectionKind: Hashable, Sendable {
     case sub
     case req
@@ -27,7 +27,7 @@ package struct Connection: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
     package let kind: ConnectionKind
-    /// What the driver chose for it.
+    /// The driver's own tag for it.
     package let tag: UInt64
 }
 
@@ -51,7 +51,7 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .closedByPeer: "the peer closed the connection"
-        case .refused: "nobody listens there"
+        case .refused: "the connection was refused"
         case .violation(let error): error.description
         case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a load test does with its connections; everything happens on the thread of its ``LoadLoop``.
+/// The use that a load test makes of its connections; everything happens on the thread of its ``LoadLoop``.
 ///
 /// A final class: the loop is specialised for it, so that no call on the hot path is dynamic.
 package protocol LoadDriver: AnyObject {
@@ -36,7 +36,7 @@ extension LoadDriver {
     package func interrupted(in loop: LoadLoop<Self>) { loop.stop() }
 }
 
-/// What a driver knows a timer by.
+/// The token by which a driver knows a timer.
 ///
 /// Timers cannot be taken back: a driver passes over those that it no longer wants.
 package struct TimerToken: Hashable, Sendable {

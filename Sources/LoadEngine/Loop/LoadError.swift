@@ -11,7 +11,7 @@ package enum LoadError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooManyConnections(wanted: Int, possible: Int)
     /// A call of the operating system that failed and that nothing can go on without.
     case system(operation: String, code: Int32)
-    /// What is asked for makes no sense.
+    /// The requested test makes no sense.
     case usage(String)
     /// The peer does not answer, or not in time.
     case unavailable(String)

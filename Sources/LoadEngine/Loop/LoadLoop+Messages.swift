@@ -127,7 +127,7 @@ extension LoadLoop {
                 case .delimiter: continue
                 case .body: self.driver.received(bytes.extracting(body), on: connection, in: self)
                 case .notice: self.driver.pushed(bytes.extracting(body), on: connection, in: self)
-                case .stranger: return self.end(connection, .unexpectedMessage)
+                case .unexpected: return self.end(connection, .unexpectedMessage)
                 }
             case .needsMore:
                 if offset < count {
@@ -156,13 +156,13 @@ extension LoadLoop {
     /// also a notice.
     @inline(__always)
     private func part(of count: Int, more: Bool, _ index: Int) -> MessagePart {
-        if self.slots[index].kind == .sub { return more ? .stranger : .body }
+        if self.slots[index].kind == .sub { return more ? .unexpected : .body }
         if self.slots[index].isInMessage {
             self.slots[index].isInMessage = false
-            return more ? .stranger : .body
+            return more ? .unexpected : .body
         }
-        guard more else { return self.slots[index].kind == .dealer ? .notice : .stranger }
-        guard count == 0 else { return .stranger }
+        guard more else { return self.slots[index].kind == .dealer ? .notice : .unexpected }
+        guard count == 0 else { return .unexpected }
         self.slots[index].isInMessage = true
         return .delimiter
     }
@@ -178,5 +178,5 @@ private enum MessagePart {
     /// A whole message that is no reply.
     case notice
     /// It has no place there.
-    case stranger
+    case unexpected
 }

@@ -44,9 +44,9 @@ package final class LoadLoop<Driver: LoadDriver> {
         var encryption: TLSSession?
         /// When it was begun.
         var began = LoopTime(nanoseconds: 0)
-        /// What came of a frame that is not there in full.
+        /// The bytes of an incomplete frame.
         var input: [UInt8] = []
-        /// What the kernel did not take yet; not empty: it tells when it will.
+        /// The bytes that the kernel has not accepted yet; not empty: the poller reports when it will.
         var output: [UInt8] = []
         /// How much of the output is sent.
         var outputSent = 0
@@ -63,9 +63,9 @@ package final class LoadLoop<Driver: LoadDriver> {
     let settings: LoopSettings
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    /// What all connections read into.
+    /// The buffer into which all connections are read.
     var buffer: [UInt8]
-    /// What encrypted connections read into and write to.
+    /// The buffers of encrypted connections.
     let pipe = TLSPipe()
     /// Made for the first encrypted connection.
     private var trust: TLSTrust?
@@ -236,7 +236,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         while !self.isStopped {
             self.now = .now()
             self.fireTimers()
-            self.tellEndings()
+            self.reportEndings()
             guard !self.isStopped else { break }
             let wait = self.endings.isEmpty ? self.timers.min.map { $0.at - LoopTime.now() } : 0
             let count: Int
@@ -262,7 +262,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         }
     }
 
-    private func tellEndings() {
+    private func reportEndings() {
         guard !self.endings.isEmpty else { return }
         let endings = self.endings
         self.endings = []
@@ -365,6 +365,6 @@ package final class LoadLoop<Driver: LoadDriver> {
 }
 
 extension Connection {
-    /// What the poller knows it by.
+    /// Its key at the poller.
     var key: UInt64 { UInt64(self.generation) << 32 | UInt64(self.index) }
 }

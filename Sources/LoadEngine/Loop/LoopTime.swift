@@ -33,13 +33,13 @@ package struct LoopTime: Hashable, Sendable, Comparable {
     }
 }
 
-/// What the process may use.
+/// The limits of the process.
 package enum ProcessLimits {
     /// The most descriptors that this process may have open, once it has asked for all that it may have.
     package static var descriptorsMax: Int { ProcessDescriptors.raiseLimit() }
 }
 
-/// What the process has used.
+/// The resources that the process has used.
 package enum ProcessUsage {
     /// User and system time of this process, in seconds.
     package static func cpuSeconds() -> Double { System.cpuSeconds() }

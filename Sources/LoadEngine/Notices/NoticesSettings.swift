@@ -70,7 +70,7 @@ package struct NoticesSettings: Sendable {
     }
 }
 
-/// What came of it.
+/// The result.
 package struct NoticesResult: Encodable, Hashable, Sendable {
     /// One round; which fields there are depends on the pattern.
     package struct Round: Encodable, Hashable, Sendable {

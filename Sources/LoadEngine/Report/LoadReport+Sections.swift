@@ -86,7 +86,7 @@ extension LoadReport {
         return plot.svg(label: "Requests for batches over the request window")
     }
 
-    /// What happened in each second of the run, one small plot for each kind.
+    /// The events in each second of the run, one small plot for each kind.
     var timelineSection: String {
         guard self.perSecond.count > 1 else { return "" }
         let kinds: [(String, String, KeyPath<RunStatistics.Second, Int>)] = [

@@ -4,7 +4,7 @@
 package import CuecastWire
 import Histogram
 
-/// What a run found, for people, scripts and plots.
+/// The findings of a run, for people, scripts and plots.
 ///
 /// The names of its keys as JSON are a contract; `keys(of:)` of the tests hold them.
 package struct LoadReport: Codable, Hashable, Sendable {
@@ -51,7 +51,7 @@ package struct LoadReport: Codable, Hashable, Sendable {
         }
     }
 
-    /// What became of one break.
+    /// The results of one break.
     package struct Break: Codable, Hashable, Sendable {
         package var stream: String
         package var id: String

@@ -27,7 +27,7 @@ struct RequestBook {
     /// The same in each run: runs in a row renew the gateway's leases instead of filling them up.
     private static let sessionSeed: UInt64 = 0x4C4F_4144
 
-    /// What is measured; for acknowledgements one per break and group of advertisements.
+    /// The measured requests; for acknowledgements one for each break and group of advertisements.
     private(set) var measured: [WireRequest]
     /// `GetBatch`, one per break.
     private(set) var fetches: [WireRequest] = []
@@ -84,7 +84,7 @@ struct RequestBook {
         }
     }
 
-    /// What is to be published before.
+    /// The publications before the measurement.
     func publications() throws(LoadError) -> [BroadcastRequest.Kind] {
         guard !self.settings.isBare, self.settings.kind == .batch || self.settings.kind == .acknowledge else {
             return []

@@ -82,7 +82,7 @@ final class RequestsDriver: LoadDriver {
         }
     }
 
-    /// What was measured.
+    /// The measurement.
     func result() throws(LoadError) -> RequestsResult {
         if let failure = self.failure { throw failure }
         guard self.phase == .draining else { throw .unavailable("the test was ended before it was done") }
@@ -152,7 +152,7 @@ final class RequestsDriver: LoadDriver {
         self.goOn(index, in: loop)
     }
 
-    /// What listeners hear beside their answers is no matter of this measurement.
+    /// Messages beside the answers do not matter for this measurement.
     func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<RequestsDriver>) {
         if connection.tag == Self.broadcasterTag || !self.settings.isPushed { loop.refuse(connection) }
     }
@@ -201,7 +201,7 @@ final class RequestsDriver: LoadDriver {
         }
     }
 
-    /// What was measured until now is the result.
+    /// The measurement until now is the result.
     func interrupted(in loop: LoadLoop<RequestsDriver>) {
         if self.phase == .measuring { self.endMeasuring(in: loop) } else { loop.stop() }
     }

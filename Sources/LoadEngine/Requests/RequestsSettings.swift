@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a listener asks over and over.
+/// The request that a listener repeats.
 package enum RequestKind: String, CaseIterable, Sendable, Encodable {
     case batch
     case acknowledge
@@ -69,7 +69,7 @@ package struct RequestsSettings: Sendable {
     }
 }
 
-/// What came of it.
+/// The result.
 package struct RequestsResult: Encodable, Hashable, Sendable {
     package let mode: String
     package let kind: RequestKind

@@ -126,7 +126,7 @@ extension RunDriver {
         let open = (self.publications.values + self.retries).sorted { $0.number < $1.number }
         self.publications = [:]
         self.retries = []
-        for each in open { self.notPublished(each, "nobody at \(self.broadcastEndpoint) takes it") }
+        for each in open { self.notPublished(each, "\(self.broadcastEndpoint) does not accept it") }
     }
 
     func broadcasterEnded(in loop: LoadLoop<RunDriver>) {

@@ -104,7 +104,7 @@ extension RunDriver {
         guard self.joinedOnce < self.listeners.count, now > self.progressed + patience else { return }
         guard counts.joined > 0 else {
             let reason = self.lastEnd.map { ": \($0)" } ?? ""
-            let where_ = counts.connected == 0 ? "makes no connection" : "lets nobody join"
+            let where_ = counts.connected == 0 ? "makes no connection" : "accepts no join"
             self.failure = .unavailable(
                 "\(self.noticesEndpoint) and \(self.requestsEndpoint): the gateway \(where_)\(reason)"
             )
@@ -188,7 +188,7 @@ extension RunDriver {
         loop.schedule(TimerToken(kind: TimerKind.progress), at: loop.now + .milliseconds(20))
     }
 
-    /// What is not done now will not be.
+    /// Unfinished work will not be done any more.
     private func judgeEnd() {
         for listener in self.listeners where !listener.isSettled(in: self.world) && listener.phase != .idle {
             listener.judgeEnd(in: &self.world)

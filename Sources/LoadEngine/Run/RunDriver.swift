@@ -29,7 +29,7 @@ final class RunDriver: LoadDriver {
         case done
     }
 
-    /// What one listener has at the loop.
+    /// The connections of one listener at the loop.
     struct Wires {
         var notices: Connection?
         var requests: Connection?
@@ -88,7 +88,7 @@ final class RunDriver: LoadDriver {
     var lastPublicationID: UInt64 = 0
     /// When a publication was last answered.
     var publicationAnswered: Microseconds = 0
-    /// What was not answered in time is a finding by now; what answers it later changes nothing.
+    /// An unanswered publication is a finding by now; a later answer changes nothing.
     var hasGivenUpPublishing = false
     var lastNoticeAt: Microseconds = 0
     var churnBegan: Microseconds = 0

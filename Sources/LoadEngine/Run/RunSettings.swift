@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a run does; crosses from the process that was started to those that it starts.
+/// The settings of a run; the first process passes them to those that it starts.
 package struct RunSettings: Codable, Hashable, Sendable {
     /// Where the gateway is, as `tcp://HOST:PORT`.
     package struct Gateway: Codable, Hashable, Sendable {

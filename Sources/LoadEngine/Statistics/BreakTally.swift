@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What became of one break, over all listeners of a process.
+/// The results of one break, over all listeners of a process.
 package struct BreakTally: Codable, Hashable, Sendable {
     /// How long one bin of the fetch curve is.
     package static let binMicroseconds: Microseconds = 100_000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What went wrong, with a few examples of each kind; any of them makes the run fail.
+/// The faults, with a few examples of each kind; any of them makes the run fail.
 package struct Findings: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, CaseIterable, CodingKeyRepresentable, Sendable {
         /// Notices that a joined listener, which was reading, did not get over its connection.
@@ -37,7 +37,7 @@ package struct Findings: Codable, Hashable, Sendable {
             case .wrongContent: "batches had the wrong content"
             case .batchesMissing: "batches were never served"
             case .acknowledgementsMissing: "outcomes were never confirmed"
-            case .strayReplies: "replies came that nobody had asked for"
+            case .strayReplies: "replies came without a request"
             case .wrongJoins: "answers to joins were wrong"
             case .listenersBehind: "listeners were behind their stream at the end"
             case .booksDiffer: "numbers of the gateway's report differ from what was sent"

@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// What a process found; the outcomes of processes are merged.
+/// The findings of a process; the outcomes of processes are merged.
 package struct RunOutcome: Codable, Sendable {
     package struct Break: Codable, Hashable, Sendable {
         package var stream: String
@@ -27,7 +27,7 @@ package struct RunOutcome: Codable, Sendable {
     /// When what it found was judged.
     package var ended: Microseconds
 
-    /// What the listeners of one process found.
+    /// The findings of one process's listeners.
     package init(_ world: LoadWorld, cpuSeconds: Double, isComplete: Bool, ended: Microseconds) {
         self.ended = ended
         self.statistics = world.statistics

@@ -83,7 +83,7 @@ package struct RunStatistics: Codable, Sendable {
         }
     }
 
-    /// What happened in one second of the run.
+    /// The events in one second of the run.
     package struct Second: Codable, Hashable, Sendable {
         package var handshakes = 0
         package var joins = 0

@@ -5,7 +5,7 @@ internal import CuecastWire
 internal import SystemSupport
 internal import ZMTP
 
-/// What a broadcaster is to send, in order, with as many under way at once as the gateway takes.
+/// The requests of a broadcaster, in order, with as many in flight as the gateway accepts.
 struct PublicationQueue {
     /// How many requests of one DEALER may be under way (`docs/broadcasters/zeromq.md`).
     static let inFlightMax = 32

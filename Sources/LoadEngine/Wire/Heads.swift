@@ -29,7 +29,7 @@ package struct ReplyHead: Hashable, Sendable {
     }
 }
 
-/// What a frame on the notices' socket says first: its topic, and the position and kind of the notice.
+/// The head of a frame on the notices' socket: its topic, and the position and kind of the notice.
 package struct NoticeHead: Hashable, Sendable {
     /// The length of the topic without the zero byte that ends it.
     package let topicBytes: Int

@@ -13,7 +13,7 @@ package import GatewayCore
 package final class SQLiteAudit: AuditStore, CachingStore {
     /// The name of the file in the data directory.
     package static let fileName = "audit.sqlite"
-    /// What a damaged file is called from then on.
+    /// The name to which a damaged file is moved.
     package static let damagedFileName = "audit.sqlite.damaged"
     /// The most lines that one transaction lets go of.
     static let pruneRecordsMax = 1_000
@@ -125,7 +125,7 @@ package final class SQLiteAudit: AuditStore, CachingStore {
     }
 }
 
-/// What belongs to the writing connection.
+/// The state of the writing connection.
 ///
 /// Safety: touched only on that connection's queue (`StoreConnection`).
 private final class AuditWriter: @unchecked Sendable {

@@ -14,7 +14,7 @@ import SecretFiles
 enum RestoreFloor {
     private static let fileBytesMax = 64
 
-    /// What an attempt before this one left.
+    /// The rest of an earlier attempt.
     enum Before: Hashable {
         case none
         /// `aside`: the folder that it began to move files into.
@@ -72,7 +72,7 @@ enum RestoreFloor {
         }
     }
 
-    /// What files know that were kept: those that restores moved aside, copies of the ledger, and ledgers that something was wrong with.
+    /// The offsets in kept files: those that restores moved aside, copies of the ledger, and faulty ledgers.
     private static func kept(in directory: StoreDirectory) throws -> UInt64 {
         var highest: UInt64 = 0
         for folder in Self.replacedFolders(in: directory) {
@@ -126,7 +126,7 @@ enum RestoreFloor {
     }
 }
 
-/// What files know of offsets that were given out.
+/// The known offsets that were assigned.
 private struct KnownOffsets {
     private(set) var highest: UInt64 = 0
     /// Whether everything could be read.
@@ -163,7 +163,7 @@ extension StoreDirectory {
             }
     }
 
-    /// What the files here know.
+    /// The offsets that the files here know.
     fileprivate func knownOffsets() -> KnownOffsets {
         var known = KnownOffsets()
         if let log = try? SQLiteEventLog.openFile(in: self, limits: SQLiteEventLog.Limits()) {

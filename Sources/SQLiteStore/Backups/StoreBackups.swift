@@ -49,11 +49,11 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What stands in a backup beside the two files.
+/// The manifest beside the two files of a backup.
 package struct BackupManifest: Codable, Hashable, Sendable {
     package struct File: Codable, Hashable, Sendable {
         package var bytes: Int
-        /// What the file's bytes come to, in hexadecimal digits (`FileDigest`).
+        /// The digest of the file's bytes, in hexadecimal digits (`FileDigest`).
         package var digest: String
     }
 
@@ -83,7 +83,7 @@ package struct BackupProgress: Hashable, Sendable {
     package let pagesTotal: Int
 }
 
-/// What a restore came to.
+/// The result of a restore.
 package struct RestoredStores: Hashable, Sendable {
     package let manifest: BackupManifest
     /// The new epoch.
@@ -293,7 +293,7 @@ package enum StoreBackups {
         }
     }
 
-    /// What is told where the data directory is as it was: our own sentences as they are, and the system's as ours.
+    /// The error to report if the data directory is unchanged: the gateway's own sentences as they are, the system's as sentences.
     private static func untouched(_ error: any Error) -> any Error {
         (error as NSError).domain == NSCocoaErrorDomain ? BackupError.failed(StoreFile.sentence(error)) : error
     }

@@ -57,7 +57,7 @@ package struct StoreCopyProgress: Hashable, Sendable {
 package struct StoreCopy: Hashable, Sendable {
     package let path: String
     package let bytes: Int
-    /// What its bytes come to, see `FileDigest`.
+    /// The digest of its bytes, see `FileDigest`.
     package let digest: UInt64
 
     package init(path: String, bytes: Int, digest: UInt64) {

@@ -10,7 +10,7 @@ enum LedgerCheck {
     /// Under which name folders for recounts are made in the data directory.
     private static let folderPrefix = "recount-"
 
-    /// What a recount begins with.
+    /// The base of a recount.
     enum Base {
         case copy(LedgerCopy)
         /// The log begins at its first record.
@@ -86,7 +86,7 @@ enum LedgerCheck {
         }
     }
 
-    /// What a recount can begin with: nothing where the log is whole, else the first of the copies that fits.
+    /// The base of a recount: nothing if the log is complete, else the first of the copies that fits.
     ///
     /// - Parameters:
     ///   - offsets: up to where is to be counted.

@@ -5,7 +5,7 @@ import Foundation
 import GRDB
 import GatewayCore
 
-/// What two ledgers say differently.
+/// The differences between two ledgers.
 package struct LedgerDifferences: Hashable, Sendable {
     /// The most differences that are described.
     package static let sentencesMax = 100

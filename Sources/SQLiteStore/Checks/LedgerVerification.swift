@@ -16,7 +16,7 @@ import Darwin
 package enum VerificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// There is nothing to verify, or it cannot be read.
     case unusable(String)
-    /// What is needed to count anew is not there at present.
+    /// The data for a recount is not available at present.
     case unavailable(String)
 
     package var description: String {
@@ -46,9 +46,9 @@ package struct LedgerVerification: Hashable, Sendable {
 
     /// Up to which record of each lane the ledger counts.
     package var offsets: [Lane: UInt64]
-    /// What the ledger's totals and its own rows say differently.
+    /// The differences between the ledger's totals and its own rows.
     package var audit: [String]
-    /// What the ledger and the recount say differently; `nil` where nothing was counted anew.
+    /// The differences between the ledger and the recount; `nil` if there was no recount.
     package var differences: LedgerDifferences?
     /// When the copy was made that the recount began with; `nil`: it began with the first record.
     package var base: Timestamp?

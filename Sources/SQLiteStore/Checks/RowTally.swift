@@ -4,12 +4,12 @@
 import CuecastWire
 import GRDB
 
-/// What the outcomes of one break come to, counted from their rows in one pass.
+/// The totals of the outcomes of one break, counted from their rows in one pass.
 ///
 /// Rows come in the order of their keys, session by session; no query sorts them, because a sort takes longer than all the rest of a
 /// check.
 struct RowTally {
-    /// What the rows of one advertisement come to.
+    /// The totals of the rows of one advertisement.
     struct Advertisement: Hashable {
         let ordinal: Int64
         var played: Int64 = 0

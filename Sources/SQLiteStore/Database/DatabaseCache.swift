@@ -5,7 +5,7 @@ import GRDB
 import GRDBSQLite
 
 extension Database {
-    /// What the pages of this connection take in memory, in bytes (`SQLITE_DBSTATUS_CACHE_USED` in sqlite.org/c3ref/c_dbstatus_options.html).
+    /// The memory of this connection's pages, in bytes (`SQLITE_DBSTATUS_CACHE_USED` in sqlite.org/c3ref/c_dbstatus_options.html).
     var cacheBytes: Int {
         guard let connection = unsafe self.sqliteConnection else { return 0 }
         var (bytes, unused): (Int32, Int32) = (0, 0)

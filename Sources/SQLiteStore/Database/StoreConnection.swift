@@ -21,7 +21,7 @@ final class StoreConnection<State>: @unchecked Sendable {
     private var state: State?
     /// Copies under way: a connection does not close before they end.
     private var backups: [StoreBackup] = []
-    /// What closes it, for all who ask for that.
+    /// The task that closes it, for all callers of `close`.
     private let closing: Mutex<Task<Void, Never>?> = Mutex(nil)
 
     /// Takes over a pool.
@@ -92,7 +92,7 @@ final class StoreConnection<State>: @unchecked Sendable {
         try? await self.write { _, _ in }
     }
 
-    /// What the writing connection's pages take in memory, in bytes; 0 once it is closed.
+    /// The memory of the writing connection's pages, in bytes; 0 once it is closed.
     func cacheBytes() async -> Int {
         (try? await self.write { database, _ in database.cacheBytes }) ?? 0
     }

@@ -17,7 +17,7 @@ private func openFile(_ path: String, _ flags: Int32, _ rights: mode_t) -> Int32
     unsafe open(path, flags, rights)
 }
 
-/// What the log's file and the ledger's have in common.
+/// The common parts of the log's and the ledger's files.
 ///
 /// One connection does all writes and all checkpoints; readers are read-only: SQLite before 3.51.3 can corrupt a file
 /// in WAL mode when two connections write or checkpoint at the same moment.
@@ -125,7 +125,7 @@ package enum StoreFile {
         return size(file).map { $0 + (size(file + "-wal") ?? 0) }
     }
 
-    /// What went wrong, for people.
+    /// The error as a sentence for people.
     static func sentence(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return Self.systemSentence(error) ?? "\(error)" }
         // A connection that was not asked since has no message of its own.
@@ -134,7 +134,7 @@ package enum StoreFile {
         return "\(message) (SQLite \(error.extendedResultCode.rawValue))"
     }
 
-    /// What Foundation says of a file, as `path: No space left on device`; `nil`: it is another's error.
+    /// Foundation's error about a file, as `path: No space left on device`; `nil`: it is another's error.
     private static func systemSentence(_ error: any Error) -> String? {
         let error = error as NSError
         guard error.domain == NSCocoaErrorDomain else { return nil }

@@ -111,7 +111,7 @@ enum StoreFiles {
         return problems
     }
 
-    /// What SQLite finds wrong with a file that is open.
+    /// The faults that SQLite finds in an open file.
     static func problems(of reader: some DatabaseReader) throws -> [String] {
         do {
             return try reader.read { database in
@@ -203,7 +203,7 @@ final class Cancellation: Sendable {
     }
 }
 
-/// What the bytes of a file come to, so that a changed one is known by it.
+/// The digest of a file's bytes, which detects a changed file.
 ///
 /// Each word goes through a step that can be undone, so that no change of a single word is lost; it does not protect against
 /// deliberate deception.

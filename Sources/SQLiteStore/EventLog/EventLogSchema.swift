@@ -161,7 +161,7 @@ enum EventLogSchema {
     /// Which parts of a lane's snapshot readers see.
     struct SnapshotHead {
         let offset: UInt64
-        /// What is of an earlier generation is no more.
+        /// Parts of earlier generations do not count any more.
         let base: Int64
         let generation: Int64
     }
@@ -212,6 +212,6 @@ enum EventLogSchema {
         return parts
     }
 
-    /// What a part takes in memory beside its bytes.
+    /// The memory of a part beside its bytes.
     private static let partOverheadBytes = 64
 }

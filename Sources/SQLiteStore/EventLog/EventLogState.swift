@@ -30,7 +30,7 @@ struct OfferedAppend: Sendable {
     var record: [UInt8] { self.append.record }
 }
 
-/// What a log keeps in memory: who waits, where each lane stands, and its newest records.
+/// A log's state in memory: waiting appends and readers, the offset of each lane, and its newest records.
 struct EventLogState {
     struct LaneState {
         let lane: Lane
@@ -51,7 +51,7 @@ struct EventLogState {
         }
     }
 
-    /// What a reader finds.
+    /// The result of a read.
     enum Look {
         case records([LoggedRecord])
         /// They are in the file only, under this number of their lane.
@@ -74,9 +74,9 @@ struct EventLogState {
         let continuation: CheckedContinuation<Void, Never>
     }
 
-    /// What a record in the tail takes beside its bytes.
+    /// The memory of a record in the tail beside its bytes.
     private static let recordOverheadBytes = 64
-    /// What the newest records may take in memory after the others were let go: readers who keep up do not touch the file.
+    /// The memory of the newest records after others were released: readers that keep up do not use the file.
     private static let tailBytesReleased = 1_048_576
 
     private let limits: SQLiteEventLog.Limits
@@ -97,7 +97,7 @@ struct EventLogState {
 
     /// The lanes of the records in the tails, oldest first.
     private var tailOrder: Deque<Int> = []
-    /// What the newest records take in memory.
+    /// The memory of the newest records.
     private(set) var tailBytes = 0
 
     private var readers: [UInt64: Reader] = [:]
@@ -129,7 +129,7 @@ struct EventLogState {
 // MARK: - Appending
 
 extension EventLogState {
-    /// What becomes of an append that is taken.
+    /// The result for an append that is taken.
     enum Taken {
         /// The writer has to be called.
         case callWriter
@@ -277,7 +277,7 @@ extension EventLogState {
         return tails
     }
 
-    /// What the file holds is not certain any more, so nothing is taken from now on.
+    /// The content of the file is not certain any more, so nothing is accepted from now on.
     ///
     /// Readers keep waiting: what was durable before can still be read, and nothing will be added.
     ///
@@ -324,7 +324,7 @@ extension EventLogState {
         self.numbers[lane].map { self.lanes[$0].head } ?? 0
     }
 
-    /// What there is after an offset.
+    /// The records after an offset.
     func look(_ lane: Lane, after offset: UInt64, recordsMax: Int, bytesMax: Int) -> Look {
         guard let number = self.numbers[lane] else { return self.isClosed ? .nothingMore : .nothingYet }
         let state = self.lanes[number]

@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import GatewayCore
 
-/// What the event log's writing connection does; it lives on that connection's queue.
+/// The event log's writing connection; it is used on that connection's queue.
 final class EventLogWriter {
     private let insertRecord: PreparedStatement
     private let insertLane: PreparedStatement
@@ -422,7 +422,7 @@ final class EventLogWriter {
             // After another quarter of what makes it due.
             let before = self.limits.checkpointBytes - self.limits.checkpointBytes / 4
             self.bytesSinceCheckpoint = min(self.bytesSinceCheckpoint, before)
-        case .noRoom: self.checkpointNotBefore = .now + self.limits.checkpointRetryAfter
+        case .outOfSpace: self.checkpointNotBefore = .now + self.limits.checkpointRetryAfter
         case .uncertain: throw error
         }
     }

@@ -10,16 +10,16 @@ import Glibc
 import Darwin
 #endif
 
-/// What a failure of the log's writing connection means for the log (docs/internals/decisions/0023).
+/// The effect of a failed writing connection on the log (docs/internals/decisions/0023).
 package enum LogFailure: Hashable, Sendable {
     /// Another process has the file for a moment: the writer tries the same again.
     case retry
     /// There is no room, and nothing of the transaction is in the file: it is refused, and the log goes on.
-    case noRoom
+    case outOfSpace
     /// The contents of the file are uncertain: the log accepts no more appends.
     case uncertain
 
-    /// What the connection was doing.
+    /// The activity of the connection.
     package enum Phase: CaseIterable, Hashable, Sendable {
         /// Beginning a transaction.
         case begin
@@ -46,10 +46,10 @@ package enum LogFailure: Hashable, Sendable {
         }
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .retry
-        case SQLITE_FULL: self = .noRoom
+        case SQLITE_FULL: self = .outOfSpace
         // SQLite says FULL for ENOSPC only; a quota and a limit of the process are room too.
         case SQLITE_IOERR where code == Self.writeFailed && [ENOSPC, EDQUOT, EFBIG].contains(systemError):
-            self = .noRoom
+            self = .outOfSpace
         default: self = .uncertain
         }
     }
@@ -61,7 +61,7 @@ package enum LogFailure: Hashable, Sendable {
 /// A failure of the log's writing connection, decided.
 struct LogWriteError: Error {
     let failure: LogFailure
-    /// What went wrong, for people.
+    /// The error as a sentence for people.
     let sentence: String
 
     /// Decides about what a connection threw; to be called before the connection does anything else.

@@ -31,7 +31,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         package var walBytesMax = 128 * 1_048_576
         /// The largest that the file may become; `nil`: as large as the disk allows.
         package var fileBytesMax: Int?
-        /// What records and snapshots may take in the file before new work is refused (see `LogUsage`).
+        /// The most bytes of records and snapshots in the file before new work is refused (see `LogUsage`).
         package var bytesMax: Int = .max
         /// How often a transaction is tried again that another process kept from beginning.
         package var busyRetriesMax = 5
@@ -143,7 +143,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         return self.failure
     }
 
-    /// What `PRAGMA synchronous` reads on the writing connection: 2 (FULL), or the log would not have opened.
+    /// The value of `PRAGMA synchronous` on the writing connection: 2 (FULL), or the log would not have opened.
     package func synchronousMode() async throws(EventLogError) -> Int {
         do {
             return try await self.connection.write { database, _ in
@@ -165,7 +165,9 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
             Result { () throws(EventLogError) in
                 if let refusal = state.refusal { throw refusal }
                 guard !isExhausted else {
-                    throw .noRoom("the limit log.bytesMax (\(self.limits.bytesMax)) is passed, and its reserve is used")
+                    throw .outOfSpace(
+                        "the limit log.bytesMax (\(self.limits.bytesMax)) is passed, and its reserve is used"
+                    )
                 }
                 return try state.enqueue(record, id: id, to: lane, done: done)
             }
@@ -206,13 +208,13 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
                 writer.busyRetries += 1
                 return self.limits.busyRetryAfter * (1 << (writer.busyRetries - 1))
             case .retry: self.fail(batch, .failed(error.sentence))
-            case .noRoom:
-                self.fail(batch, .noRoom(error.sentence))
+            case .outOfSpace:
+                self.fail(batch, .outOfSpace(error.sentence))
                 writer.wantCheckpoint()
             case .uncertain:
                 let stopped = self.stop(after: error)
                 self.fail(batch, .uncertain(error.sentence))
-                self.tell(stopped)
+                self.report(stopped)
                 return nil
             }
             writer.busyRetries = 0
@@ -248,7 +250,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         do throws(LogWriteError) {
             try writer.checkpointIfDue(database)
         } catch {
-            self.tell(self.stop(after: error))
+            self.report(self.stop(after: error))
         }
     }
 
@@ -262,7 +264,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         }
     }
 
-    private func tell(_ stopped: StoppedLog) {
+    private func report(_ stopped: StoppedLog) {
         for each in stopped.appends { self.fail(each, stopped.reason) }
         for each in stopped.watchers { each.resume() }
     }
@@ -432,7 +434,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
                 do throws(LogWriteError) {
                     try writer.checkpointAll(database)
                 } catch {
-                    self.tell(self.stop(after: error))
+                    self.report(self.stop(after: error))
                 }
             }
         }
@@ -450,7 +452,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
 
     /// Does something with the writing connection.
     ///
-    /// - Throws: `noRoom` or `failed` where nothing was done and the log goes on.
+    /// - Throws: `outOfSpace` or `failed` where nothing was done and the log goes on.
     func onWriter<Value: Sendable>(
         _ body: @escaping @Sendable (Database, EventLogWriter) throws(LogWriteError) -> Value
     ) async throws(EventLogError) -> Value {
@@ -464,12 +466,12 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
                 } catch {
                     switch error.failure {
                     case .retry: throw EventLogError.failed(error.sentence)
-                    case .noRoom:
+                    case .outOfSpace:
                         writer.wantCheckpoint()
                         self.checkpointIfDue(writer, database)
-                        throw EventLogError.noRoom(error.sentence)
+                        throw EventLogError.outOfSpace(error.sentence)
                     case .uncertain:
-                        self.tell(self.stop(after: error))
+                        self.report(self.stop(after: error))
                         throw EventLogError.uncertain(error.sentence)
                     }
                 }
@@ -496,7 +498,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
     }
 }
 
-/// Who has to be told that the log stopped.
+/// The waiting callers that must learn that the log stopped.
 private struct StoppedLog {
     let appends: [WaitingAppend]
     let reason: EventLogError

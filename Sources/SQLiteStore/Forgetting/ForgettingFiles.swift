@@ -15,7 +15,7 @@ import Darwin
 /// `forgotten.sessions` says who is refused. `forgetting.pending` is there while the books are being changed: it says what a start after a
 /// crash has to do again before anything else looks at the books. It is the one place that still names the session, and goes last.
 package struct ForgettingFiles: Sendable {
-    /// Who is refused.
+    /// The file of the refused sessions.
     package static let refusedName = "forgotten.sessions"
     static let pendingName = "forgetting.pending"
     static let refusedBytesMax = 64 * (1 + ForgottenSessions.forgottenSessionsMax)
@@ -48,7 +48,7 @@ package struct ForgettingFiles: Sendable {
         try SecretFile.replace(self.refused, Array(sessions.text.utf8), mode: 0o600)
     }
 
-    /// What is being changed, or was when the process before ended; `nil`: nothing.
+    /// The change in progress, or that the process before left unfinished; `nil`: none.
     func readPending() throws(SecretFile.Fault) -> SessionPseudonyms? {
         guard let text = try Self.text(of: self.pending, bytesMax: Self.pendingBytesMax, limit: Self.pendingLimit)
         else { return nil }
@@ -76,7 +76,7 @@ package struct ForgettingFiles: Sendable {
     /// Whether the books say different things until a start, or the next call, has ended what was begun.
     package var isPending: Bool { unsafe access(self.pending, F_OK) == 0 }
 
-    /// What tells whether a session was forgotten meanwhile.
+    /// A mark that changes when a session is forgotten.
     var mark: [String] {
         [
             (try? Self.text(of: self.refused, bytesMax: Self.refusedBytesMax, limit: Self.refusedLimit)) ?? "",

@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import GatewayCore
 
-/// What the books of a data directory hold of a session, or held before it was forgotten.
+/// The data of a session in the books of a data directory, or before it was forgotten.
 package struct SessionTraces: Hashable, Sendable {
     /// Records of the event log that name it.
     package var logRecords = 0
@@ -104,7 +104,7 @@ struct SessionForgetting: Sendable {
         }
     }
 
-    /// What there is of a session, without changing anything.
+    /// Finds the data of a session, without changing anything.
     func traces(of session: SessionID, log: SQLiteEventLog, ledger: SQLiteLedger) async throws -> SessionTraces {
         var traces = SessionTraces()
         traces.logRecords = try await log.recordCount(of: session)
@@ -128,7 +128,7 @@ extension SessionTraces {
     }
 }
 
-/// What is changed in a ledger's file.
+/// The changes in a ledger's file.
 enum LedgerForgetting {
     /// The breaks of which there are rows of a session.
     static func breaks(of session: SessionID, _ database: Database) throws -> [BreakNumber] {

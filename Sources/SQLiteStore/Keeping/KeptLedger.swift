@@ -266,7 +266,7 @@ extension KeptLedger {
         await self.backupTurns.take { await body(self.current) }
     }
 
-    /// What the books hold of a session.
+    /// The data of a session in the books.
     ///
     /// - Throws: where they cannot be read.
     package func traces(of session: SessionID) async throws -> SessionTraces {
@@ -385,7 +385,7 @@ extension KeptLedger {
         }
     }
 
-    /// What callers are told: a ledger that is being replaced is not closed.
+    /// The error for callers: a ledger that is being replaced is not closed.
     private func failure(_ error: any Error) -> LedgerError {
         let (isClosed, fault) = self.state.withLock { ($0.isClosed, $0.fault) }
         if let fault, !isClosed { return .damaged(fault) }
@@ -403,7 +403,7 @@ extension KeptLedger {
 
 // MARK: - Opening
 
-/// What is looked at when a ledger is opened.
+/// The checks when a ledger is opened.
 private struct Opening {
     let directory: StoreDirectory
     let log: any EventLog

@@ -102,7 +102,7 @@ extension KeptStores {
 
 /// The ledger's file before anybody opens it.
 enum LedgerFile {
-    /// What opening it came to.
+    /// The result of opening it.
     enum Found: Sendable {
         /// There was none.
         case new(SQLiteLedger)
@@ -112,7 +112,7 @@ enum LedgerFile {
         case wrong(String, keptAside: String?)
     }
 
-    /// What can be said of it unopened.
+    /// The facts that are known before opening it.
     struct Look: Sendable {
         let isThere: Bool
         /// Whether it was closed properly, and is as it was then.

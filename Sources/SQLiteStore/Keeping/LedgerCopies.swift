@@ -13,7 +13,7 @@ package struct LedgerCopy: Hashable, Sendable {
     /// Copies are counted: a later one has a higher number, whatever the clock said.
     package let number: UInt64
     package let made: Timestamp
-    /// What its bytes came to when it was checked.
+    /// The digest of its bytes when it was checked.
     let digest: UInt64
 
     init(path: String, number: UInt64, made: Timestamp, digest: UInt64) {

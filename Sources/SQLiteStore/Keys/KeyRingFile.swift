@@ -10,7 +10,7 @@ package typealias KeyFileError = SecretFile.Fault
 
 /// The file of the keys that sign deliveries and tickets: its owner alone may read it, and it is whole or as it was before.
 package enum KeyRingFile {
-    /// What it is called in a data directory.
+    /// Its name in a data directory.
     package static let name = "signing.keys"
 
     /// Reads a file.

@@ -88,7 +88,7 @@ enum LedgerReports {
         return try VariantTotals.count(of: number, variant: variant, database)
     }
 
-    /// What is asked for of the breaks that are looked at, beside what an index finds: they are counted whether they are it or not.
+    /// The conditions of a query beside those that an index serves: the examined breaks count whether they match or not.
     private static func wanted(_ query: ReportQuery) -> (sql: String, arguments: [any DatabaseValueConvertible]) {
         var conditions = ["1"]
         var arguments: [any DatabaseValueConvertible] = []

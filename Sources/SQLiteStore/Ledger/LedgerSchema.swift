@@ -23,7 +23,7 @@ enum LedgerSchema {
     /// Stands for "no batch": above every ordinal.
     static let neverDelivered = Int64(UInt32.max) + 1
 
-    /// What is left of a break's rows in `sessions` and `outcomes`.
+    /// The state of a break's rows in `sessions` and `outcomes`.
     enum Rows: Int64 {
         case kept = 0
         /// Being deleted; nothing is counted any more.
@@ -105,7 +105,7 @@ enum LedgerSchema {
         return migrator
     }
 
-    /// What is missing for good, oldest first.
+    /// The permanently missing records, oldest first.
     static func gaps(_ database: Database) throws -> [LedgerGap] {
         try Row.fetchAll(
             database,
@@ -190,7 +190,7 @@ enum LedgerSchema {
         )
     }
 
-    /// What the last records that were applied come to, where that is known.
+    /// The digests of the last applied records, if they are known.
     static func digests(_ database: Database) throws -> [Lane: (offset: UInt64, digest: UInt64)] {
         var digests: [Lane: (offset: UInt64, digest: UInt64)] = [:]
         let rows = try Row.fetchAll(

@@ -19,10 +19,10 @@ enum LedgerSeal {
     /// Nothing longer is a seal.
     private static let fileBytesMax = 64
 
-    /// What a seal says.
+    /// The content of a seal.
     struct Content: Hashable {
         let bytes: Int
-        /// What the file's bytes came to; `nil` where the file is large.
+        /// The digest of the file's bytes; `nil` if the file is large.
         let digest: UInt64?
 
         /// Whether a file is still as it was closed, as far as the seal can tell.
@@ -74,7 +74,7 @@ enum LedgerSeal {
         return bytes.flatMap { Self.content($0) }
     }
 
-    /// What stands in a seal; `nil` where it is damaged or cut off.
+    /// The content of a seal; `nil` if it is damaged or cut off.
     private static func content(_ bytes: [UInt8]) -> Content? {
         guard let line = String(validating: bytes, as: UTF8.self), line.hasSuffix("\n") else { return nil }
         let words = line.split(whereSeparator: \.isWhitespace)

@@ -4,7 +4,7 @@
 import CuecastWire
 import GRDB
 
-/// What a transaction changes in the totals of one break: gathered in memory, written at the end.
+/// A transaction's changes of the totals of one break: gathered in memory, written at the end.
 struct BreakChanges {
     /// The changes of one advertisement's totals.
     struct Advertisement {

@@ -210,7 +210,7 @@ final class LedgerWriter {
     }
 }
 
-/// What postings hold, one after the other.
+/// The rows of postings, one after the other.
 private struct PostedRows {
     /// Where one delivery or outcome is, and what orders it.
     struct Key: Comparable {

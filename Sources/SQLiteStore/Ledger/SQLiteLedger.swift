@@ -52,7 +52,7 @@ package final class SQLiteLedger: Ledger, CachingStore {
         self.file = file
     }
 
-    /// What `PRAGMA synchronous` reads on the writing connection: 1 (NORMAL).
+    /// The value of `PRAGMA synchronous` on the writing connection: 1 (NORMAL).
     package func synchronousMode() async throws(LedgerError) -> Int {
         try await self.write { database, _ in try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1 }
     }
@@ -160,12 +160,12 @@ package final class SQLiteLedger: Ledger, CachingStore {
         }
     }
 
-    /// What is missing for good, oldest first.
+    /// The permanently missing records, oldest first.
     package func gaps() async throws(LedgerError) -> [LedgerGap] {
         try await self.read { try LedgerSchema.gaps($0) }
     }
 
-    /// What SQLite finds wrong with the file; empty: nothing.
+    /// The faults that SQLite finds in the file; empty: none.
     ///
     /// It reads all of it.
     package func problems() async throws(LedgerError) -> [String] {

@@ -20,7 +20,7 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bits: UInt64(address), isIPv4: true)
     }
 
-    /// Whose address this is.
+    /// The peer of an address.
     package init(_ address: IPAddress) {
         if let ipv4 = address.ipv4 {
             self.init(ipv4: ipv4)

@@ -9,9 +9,9 @@ internal import Glibc
 /// Owned by the one thread that waits.
 @safe
 package struct Poller: ~Copyable {
-    /// What is ready at one descriptor.
+    /// The events of one descriptor.
     package struct Event {
-        /// What was given when it was added.
+        /// The key that was given when it was added.
         package let key: UInt64
         package let isWritable: Bool
         /// It can be read, or has ended, which reading then says.

@@ -103,7 +103,7 @@ package enum OSThread {
         #endif
     }
 
-    /// What crosses the C interface.
+    /// The object that crosses the C interface.
     private final class Body {
         let run: @Sendable () -> Void
 

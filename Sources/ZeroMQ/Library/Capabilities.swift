@@ -3,7 +3,7 @@
 
 internal import CZeroMQ
 
-/// What the linked libzmq was built with.
+/// The capabilities of the linked libzmq.
 package enum ZeroMQCapabilities {
     /// Whether libzmq has a capability, such as `curve`, `ipc` or `draft`.
     ///

@@ -22,7 +22,7 @@ package struct ZeroMQError: Error, Hashable, Sendable {
     /// Why it failed.
     package let code: Code
 
-    /// What it failed on, where that helps: an endpoint, an option and its value.
+    /// The object that it failed on, if that helps: an endpoint, an option and its value.
     package let detail: String?
 
     package init(operation: String, code: Code, detail: String? = nil) {

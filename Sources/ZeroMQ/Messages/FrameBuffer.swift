@@ -134,7 +134,7 @@ package struct FrameBuffer: ~Copyable {
     }
 }
 
-/// What ``Socket/receive(into:)`` found.
+/// The results of ``Socket/receive(into:)``.
 package enum MultipartOutcome: Hashable, Sendable {
     /// No message was waiting.
     case nothing

@@ -5,7 +5,7 @@ internal import CZeroMQ
 
 /// Something that happened to a connection or listener of a monitored socket.
 package struct SocketEvent: Hashable, Sendable {
-    /// What happened.
+    /// The change.
     package let change: Change
 
     /// The endpoint that it happened to.
@@ -18,7 +18,7 @@ package struct SocketEvent: Hashable, Sendable {
         self.address = address
     }
 
-    /// What happened, with what libzmq tells of it.
+    /// A change, with libzmq's data about it.
     package enum Change: Hashable, Sendable {
         /// A connection was made; the handshake comes next.
         case connected(descriptor: Int32)
@@ -106,12 +106,12 @@ extension SocketEvent {
             .handshakeFailedNoDetail, .handshakeFailedProtocol, .handshakeFailedAuthentication,
         ]
 
-        /// What a client needs to know whether it is connected.
+        /// The events that tell a client whether it is connected.
         package static let connection: Kinds = [
             .connected, .connectRetried, .handshakeSucceeded, .handshakeFailed, .disconnected, .closed,
         ]
 
-        /// What a server needs to count connections.
+        /// The events that let a server count connections.
         package static let acceptance: Kinds = [
             .accepted, .acceptFailed, .handshakeSucceeded, .handshakeFailed, .disconnected, .closed,
         ]

@@ -11,7 +11,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What became of a frame or message that was to be sent.
+/// The result of sending a frame or message.
 package enum SendOutcome: Hashable, Sendable {
     /// Queued for the peer, or dropped by a pattern that drops (a publisher with a slow subscriber).
     case sent

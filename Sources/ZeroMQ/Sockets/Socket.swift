@@ -95,7 +95,7 @@ package struct Socket: ~Copyable {
 @available(*, unavailable, message: "A socket belongs to one thread at a time: hand it over as `sending`.")
 extension Socket: Sendable {}
 
-/// What must outlive a move of its ``Socket``: its poller and whether it is monitored.
+/// The state that outlives a move of its ``Socket``: its poller and whether it is monitored.
 @safe
 final class SocketCore {
     private let handle: UnsafeMutableRawPointer

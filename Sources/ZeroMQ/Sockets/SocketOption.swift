@@ -119,7 +119,7 @@ extension SocketOption where Value == Bool? {
     }
 }
 
-/// What libzmq counts a time in.
+/// The units in which libzmq counts a time.
 enum TimeUnit: Int64 {
     case milliseconds = 1
     case seconds = 1000

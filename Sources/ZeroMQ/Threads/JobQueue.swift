@@ -21,7 +21,7 @@ struct JobQueue {
     private var isAsleep = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    /// What the caller that adds a job must do.
+    /// The duty of the caller that adds a job.
     enum Duty {
         case nothing
         case wake
@@ -49,7 +49,7 @@ struct JobQueue {
         return self.isAsleep
     }
 
-    /// What the thread does next.
+    /// The next step of the thread.
     enum Step {
         /// Wait for a socket, a timer or a job.
         case wait

@@ -4,7 +4,7 @@
 internal import CZeroMQ
 internal import SystemSupport
 
-/// What a ``PollingThread`` knows of its sockets and timers.
+/// The sockets and timers of a ``PollingThread``.
 ///
 /// Used on that thread only, and so without a lock.
 @safe
@@ -14,7 +14,7 @@ final class PollingLoop {
     /// Detached ones stay until the next poll, so that a handler may attach and detach while the sockets are gone
     /// through.
     private var registrations: [Registration] = []
-    /// What is polled: first the wake-up, then the sockets.
+    /// The items to poll: first the wake-up, then the sockets.
     private var items: [zmq_pollitem_t]
     private var itemsAreStale = false
 

@@ -40,7 +40,7 @@ internal import SystemSupport
 /// The thread runs, and keeps itself alive, until it is stopped: see ``stop()``.
 @safe
 package final class PollingThread: SerialExecutor, Sendable {
-    /// What `top -H` shows (its first 15 bytes), and error messages.
+    /// The name that `top -H` (its first 15 bytes) and error messages show.
     package let name: String
 
     private let wakeUp: WakeUp

@@ -9,7 +9,7 @@ enum Places {
     static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Documents that nobody here wrote, which are not part of the package.
+    /// Documents of other authors, which are not part of the package.
     ///
     /// They are beside it, or where `CUECAST_SAMPLES` says.
     static let samples =

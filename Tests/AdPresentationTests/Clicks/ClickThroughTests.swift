@@ -105,6 +105,6 @@ struct ClickThroughTests {
         var clicks = 0
         renderer.onClick = { _ in clicks += 1 }
         renderer.activate()
-        #expect(clicks == 1 && own.count == 1, "whoever wants to know decides")
+        #expect(clicks == 1 && own.count == 1, "the delegate decides")
     }
 }

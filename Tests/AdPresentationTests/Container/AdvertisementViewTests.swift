@@ -140,7 +140,7 @@ struct AdvertisementViewTests {
         return view
     }
 
-    @Test func `a view is created at first, and nobody is told`() {
+    @Test func `a view is created at first, without a call of the delegate`() {
         let view: DianomiAdvertView = self.view()
         #expect(view.status.kind == .created)
         #expect(view.contentHeight == nil)
@@ -258,7 +258,7 @@ struct AdvertisementViewTests {
         #expect(view.status.kind == .loading)
         view.stop()
         await view.settled()
-        #expect(self.source.requests.count == 2, "a load that is stopped before it began asks nobody")
+        #expect(self.source.requests.count == 2, "a load that is stopped before it began asks no provider")
     }
 
     @Test func `stopping goes back to created and tells the delegate`() async {
@@ -306,7 +306,7 @@ struct AdvertisementViewTests {
         self.source.answer(.success(self.image))
         await view.settled()
         #expect(self.log.kinds == [.loading, .created, .loading, .loaded, .rendered])
-        #expect(self.source.requests.count == 1, "the load that was stopped at once asked nobody")
+        #expect(self.source.requests.count == 1, "the load that was stopped at once asked no provider")
     }
 
     @Test func `the delegate is held weakly, and a view may have none`() async {

@@ -131,9 +131,9 @@ struct HTTPAdFetcherTests {
         }
     }
 
-    @Test func `nobody listening is an error with its cause`() async throws {
-        let nobody = try HeldPort()
-        let url = "http://127.0.0.1:\(nobody.number)/a.png"
+    @Test func `a refused connection is an error with its cause`() async throws {
+        let closed = try HeldPort()
+        let url = "http://127.0.0.1:\(closed.number)/a.png"
         guard case .unreachable(let cause) = await self.error(self.fetcher, url) else { return #expect(Bool(false)) }
         #expect(cause is URLError)
     }

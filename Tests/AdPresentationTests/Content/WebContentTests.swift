@@ -27,7 +27,7 @@ struct WebContentTests {
             for: self.image("https://a.example/\"><script>1</script>", text: "\" onload=\"1<b>")
         )
         #expect(!document.contains("<script") && !document.contains("<b>") && !document.contains("\" onload"))
-        // A quote with a mark on it is a quote to whoever reads the document.
+        // A quote with a mark on it is a quote to the document's reader.
         let quotes = ["x", "\"\u{301} onload=\"\u{301}1", "<\u{338}b>"]
             .map { text in
                 WebContent.document(for: self.image("https://a.example/", text: text)).unicodeScalars

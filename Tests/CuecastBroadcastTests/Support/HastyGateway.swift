@@ -6,7 +6,7 @@ import ZeroMQ
 /// A server that hangs up on everybody who sends a whole greeting, and always before it has told its mechanism: what libzmq's
 /// servers do by chance to who has another one.
 actor HastyGateway {
-    /// What is sent to whoever sends the beginning of a greeting and no more.
+    /// The bytes for a peer that sends the beginning of a greeting and no more.
     enum Greeting: Hashable, Sendable {
         /// A greeting, in two pieces.
         case mechanism(String)

@@ -55,7 +55,7 @@ actor RouterGateway {
         self.thread.attach(self.socket, for: self) { $0.drain() }
     }
 
-    /// Runs a gateway while `body` runs; with keys it takes whoever knows its public one.
+    /// Runs a gateway while `body` runs; with keys it accepts each client that knows its public one.
     static func with<Result: Sendable>(
         at port: HeldPort? = nil,
         keys: CurveKeyPair? = nil,

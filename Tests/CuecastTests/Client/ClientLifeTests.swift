@@ -340,7 +340,7 @@ struct ClientLifeTests {
     }
 }
 
-/// A transport that reaches nobody at some addresses.
+/// A transport that cannot connect to some addresses.
 private final class ClosedRoads: ListenerTransport {
     private final class Nowhere: ListenerConnection {
         func subscribe(to topic: [UInt8]) {}
@@ -358,7 +358,7 @@ private final class ClosedRoads: ListenerTransport {
         self.gateway = gateway
     }
 
-    /// How often somebody tried to connect.
+    /// The number of attempts to connect.
     var attempts: Int { self.counted.withLock { $0 } }
 
     func connect(

@@ -249,7 +249,7 @@ struct ClientTests {
         try await until { self.gateway.openConnections == 0 }
     }
 
-    @Test func `events that nobody reads are dropped and counted`() async throws {
+    @Test func `unread events are dropped and counted`() async throws {
         let client = try makeClient(self.gateway) { $0.eventsBufferedMax = 3 }
         let events = client.makeEvents()
         try await client.start()

@@ -35,7 +35,7 @@ private struct StuckLog: LogHandler {
 
 @Suite(.suiteLimit)
 struct LogQueueTests {
-    @Test func `a log that does not take its lines keeps nobody waiting, and gets 256 of them in order`() async throws {
+    @Test func `a log that does not take its lines delays no caller, and gets 256 of them in order`() async throws {
         let place = StuckLog.Place()
         let queue = LogQueue(Logger(label: "stuck") { _ in StuckLog(place: place) })
         queue.write(.init(level: .debug, message: "not wanted"))

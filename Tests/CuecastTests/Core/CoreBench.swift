@@ -146,7 +146,7 @@ struct CoreBench {
         self.connect()
     }
 
-    /// The transport has made the connection; ticks are ignored where nobody waits for one.
+    /// The transport has made the connection; ticks are ignored if none is expected.
     mutating func connect() {
         self.receive(.connected)
         self.tick(self.gateway.instance)
@@ -187,7 +187,7 @@ struct CoreBench {
     ///
     /// One that started before `now` was published when it started: its notice comes late.
     ///
-    /// - Returns: its notice, for whoever receives it.
+    /// - Returns: its notice, for its receiver.
     mutating func publish(
         _ name: String,
         _ advertisements: [AdvertisementContent],

@@ -464,11 +464,11 @@ struct ListenerCoreTests {
     @Test func `catching up fires a break with the remainder`() throws {
         var bench = try CoreBench(headInterval: .seconds(600)) { $0.delayMax = .seconds(60) }
         bench.listen()
-        bench.step { core, now in core.hear(now: now) { $0.set(delay: .seconds(60), now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.set(delay: .seconds(60), now: now) } }
         let ads = [content("a"), content("b"), content("c")]
         try bench.receive(bench.publish("b1", ads, start: gateway(5), at: gateway(0)))
         bench.advance(to: 27)
-        bench.step { core, now in core.hear(now: now) { $0.set(delay: .zero, now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.set(delay: .zero, now: now) } }
         #expect(bench.core.queue.batches.flatMap(\.advertisements).map(\.adID) == ["c"])
         let skipped = bench.events.compactMap { event -> String? in
             guard case .outcome(let outcome) = event, outcome.result == .ignored(.skippedOver) else { return nil }

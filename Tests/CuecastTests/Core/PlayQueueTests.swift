@@ -77,7 +77,7 @@ struct PlayQueueTests {
     @Test mutating func `what is taken to be shown is never played without a report`() {
         self.push("a", "b", "c")
         #expect(self.queue.next(at: moment(0), isShown: true).advertisement?.adID == "a")
-        #expect(self.queue.current == nil && self.queue.isWaitingForApp, "nobody waits for it")
+        #expect(self.queue.current == nil && self.queue.isWaitingForApp, "it has no waiter")
         #expect(self.get(1) == ("b", []))
         #expect(self.queue.current?.adID == "b")
         #expect(self.get(12) == ("c", [self.played("b", .inferred, heard: 10)]))
@@ -124,7 +124,7 @@ struct PlayQueueTests {
         #expect(late == [.reportRefused(.completed, advertisement("a"), .alreadyClosed)])
     }
 
-    @Test mutating func `stopping leaves unknown what nobody told, and counts what was begun`() {
+    @Test mutating func `stopping leaves unreported ads unknown, and counts the one that has begun`() {
         self.push("a", "b")
         _ = self.get(0)
         #expect(self.queue.settle(now: local(4)) == [.unknown(advertisement("a")), .unknown(advertisement("b"))])
@@ -217,7 +217,7 @@ struct PlayQueueTests {
         #expect(self.queue.isWaitingForApp)
     }
 
-    @Test mutating func `a terminal report in the middle of a pod tells nobody again`() {
+    @Test mutating func `a terminal report in the middle of a pod is not repeated`() {
         self.push("a", "b")
         _ = self.get(0)
         #expect(!self.queue.report(.completed, advertisement("a"), now: local(10)).contains(.released))

@@ -38,7 +38,7 @@ struct PlaybackTests {
         #expect(self.playback.isStarted && self.playback.take(.started, now: local(103)) == .repeated)
     }
 
-    @Test mutating func `a pause stops both, whoever makes it`() {
+    @Test mutating func `a pause stops both, whether the app or the listener makes it`() {
         #expect(self.playback.take(.started, now: local(100)) == nil)
         self.playback.suspend(now: local(102))
         #expect(self.playback.position(at: local(150)) == .seconds(2))

@@ -407,7 +407,7 @@ struct RestartTests {
             + "3a2f2f6d656469612e6578616d706c652f632e6d7033120a617564696f2f6d706567",
     ]
 
-    @Test func `a batch of which nobody knows where it begins begins where the listener is`() throws {
+    @Test func `a batch without a known start begins at the playhead`() throws {
         var device = try self.device()
         try Self.joinLate(&device)
         for each in Self.unplacedJournal {

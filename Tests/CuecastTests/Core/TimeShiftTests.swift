@@ -22,7 +22,7 @@ struct TimeShiftTests {
     }
 
     private func move(_ bench: inout CoreBench, to delay: Double) {
-        bench.step { core, now in core.hear(now: now) { $0.set(delay: .seconds(delay), now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.set(delay: .seconds(delay), now: now) } }
     }
 
     private static let key = BreakKey(stream: stream(), id: breakID("b1"))
@@ -185,10 +185,10 @@ struct TimeShiftTests {
 
     @Test func `while the programme is paused nothing is stopped, and going on says when`() throws {
         var bench = try self.stoppedBench()
-        bench.step { core, now in core.hear(now: now) { $0.pause(now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.pause(now: now) } }
         bench.advance(to: 43)
         #expect(self.outcomes(bench)["a"] == nil)
-        bench.step { core, now in core.hear(now: now) { $0.resume(now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.resume(now: now) } }
         // The stop is 4 s after the pause; the advertisement itself is over before that.
         #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(45)))
     }
@@ -241,10 +241,10 @@ struct TimeShiftTests {
     @Test func `a pause stops the countdown, and going on lets the break come`() throws {
         var bench = try self.bench(delay: 0)
         bench.advance(to: 3)
-        bench.step { core, now in core.hear(now: now) { $0.pause(now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.pause(now: now) } }
         bench.advance(to: 60)
         #expect(self.timesTold(bench) == 0)
-        bench.step { core, now in core.hear(now: now) { $0.resume(now: now) } }
+        bench.step { core, now in core.changeDelay(now: now) { $0.resume(now: now) } }
         bench.advance(to: 61.9)
         #expect(self.timesTold(bench) == 0)
         bench.advance(to: 62)
@@ -265,7 +265,7 @@ struct TimeShiftTests {
         #expect(bench.core.wireDelay(now: bench.now) == ListenerDelay(now: .seconds(3_600), max: .seconds(120)))
     }
 
-    @Test func `whoever asked while the app was in the background is told when it is back`() throws {
+    @Test func `a request of the background is answered in the foreground`() throws {
         var bench = try self.bench(delay: 0)
         bench.advance(to: 5)
         #expect(self.timesTold(bench) == 1)

@@ -318,14 +318,14 @@ private struct LifeHistory {
         case .frees:
             self.facts.freed += 1
             if event == .fileInUse {
-                if self.facts.hasStartReturned { self.fault("nobody was there to take the error") }
+                if self.facts.hasStartReturned { self.fault("no caller took the error") }
             } else if !self.facts.hasCoreStopped || !self.facts.isFileClosed || !self.facts.connections.isEmpty {
                 self.fault("\(event) in \(before) ended what was still open")
             }
         case .freesWithout(let shortfall):
             self.facts.freed += 1
             self.shortfalls.insert(shortfall)
-            if self.facts.asked == nil, !self.facts.hasCoreStopped { self.fault("ended, and nobody asked for it") }
+            if self.facts.asked == nil, !self.facts.hasCoreStopped { self.fault("ended without a request") }
             if shortfall.missing.contains(.transport) == self.facts.connections.isEmpty {
                 self.fault("connections \(self.facts.connections), told \(shortfall)")
             }

@@ -92,7 +92,7 @@ struct JournalRecordsTests {
         }
     }
 
-    @Test func `a file of somebody else or of a later version is not read`() {
+    @Test func `a foreign file or one of a later version is not read`() {
         #expect(JournalRecords.read(Array("SQLite format 3\0".utf8)) == nil)
         #expect(JournalRecords.read(Array("cuecast journal 2\n".utf8)) == nil)
         #expect(JournalRecords.read([]) == .init())

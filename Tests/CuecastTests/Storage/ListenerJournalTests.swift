@@ -198,7 +198,7 @@ struct ListenerJournalTests {
         let first = await self.opened()
         let second = OpenJournal(self.path)
         #expect(await second.open() == .inUse)
-        // Not awaited: whoever opens next in this process comes after it.
+        // Not awaited: the next opening in this process comes after it.
         first.journal.close()
         #expect(await second.open() == .file(problems: []))
         await second.close()

@@ -7,7 +7,7 @@ import CuecastWire
 
 /// A sender for configurations of queues, which never call it.
 struct NoSender: TrackingSender {
-    func send(_ request: TrackingRequest) async -> TrackingResult { .notSendable("nobody sends here") }
+    func send(_ request: TrackingRequest) async -> TrackingResult { .notSendable("this sender never sends") }
 }
 
 extension TrackingConfiguration {

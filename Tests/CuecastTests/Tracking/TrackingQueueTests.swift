@@ -95,7 +95,7 @@ struct TrackingQueueTests {
 
     @Test(arguments: [
         TrackingResult.answered(status: 408), .answered(status: 429), .answered(status: 500), .answered(status: 503),
-        .answered(status: 599), .couldNotConnect("nobody listens"),
+        .answered(status: 599), .couldNotConnect("the connection was refused"),
     ])
     func `what did not get through is tried again after a growing wait`(result: TrackingResult) throws {
         var (bench, id) = try self.sending()

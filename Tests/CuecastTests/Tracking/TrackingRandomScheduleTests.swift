@@ -42,7 +42,7 @@ struct TrackingRandomScheduleTests {
 private struct TrackingHistory {
     private struct Call {
         var isStatusKnown = false
-        /// Whether nobody knows that the last attempt did not get through.
+        /// Whether it is not known if the last attempt got through.
         var mayHaveArrived = false
     }
 

@@ -118,9 +118,9 @@ struct URLSessionTrackingSenderTests {
         #expect(URLSessionTrackingSender.wait(text, now: now - 1_000_000) == URLSessionTrackingSender.retryAfterMax)
     }
 
-    @Test func `where nobody listens nothing was sent`() async throws {
-        let nobody = try HeldPort()
-        guard case .couldNotConnect = await self.sender.send(request("http://127.0.0.1:\(nobody.number)/")) else {
+    @Test func `without a listening server nothing was sent`() async throws {
+        let closed = try HeldPort()
+        guard case .couldNotConnect = await self.sender.send(request("http://127.0.0.1:\(closed.number)/")) else {
             Issue.record("not told as not connected")
             return
         }

@@ -145,7 +145,7 @@ private struct ConnectionReader: StreamReader {
         switch self.connection.next(in: bytes.span, at: &offset) {
         case .needsMore: return nil
         case .ready:
-            try insist(self.connection.peer != nil, "ready for nobody")
+            try insist(self.connection.peer != nil, "ready without a peer")
             return .ready
         case .request(let body, let correlation):
             try insist(self.connection.peer != nil && self.connection.peer != .subscriber, "a request of a subscriber")

@@ -69,7 +69,7 @@ private enum Proof: UInt8, CaseIterable {
         guard MessageKeys.fixed.fault(of: read) == nil else { return }
         try insist(
             MessageKeys.fixed.fault(of: read.delivery) == nil,
-            "\(read) is taken with a delivery that nobody made"
+            "\(read) is taken with a forged delivery"
         )
         let again = MessageKeys.fixed.tracking(read.kind, ordinal: Int(read.ordinal), of: read.delivery)
         try insist(again == read, "\(read) is taken with another code than its own")

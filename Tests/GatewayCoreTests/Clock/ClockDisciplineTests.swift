@@ -14,7 +14,7 @@ struct ClockDisciplineTests {
     /// A clock and the two that it is made of.
     private struct Bench {
         var monotonic: Int64 = 5 * second
-        /// How far somebody has set the wall clock.
+        /// How far the wall clock was set.
         var set: Duration = .zero
         var clock: ClockDiscipline
 
@@ -45,7 +45,7 @@ struct ClockDisciplineTests {
         }
     }
 
-    @Test func `it shows the wall clock, to the microsecond, while nobody sets that`() {
+    @Test func `it shows the wall clock, to the microsecond, while that is not set`() {
         var bench = Bench()
         for _ in 0..<1_000 {
             bench.pass(.milliseconds(333))

@@ -131,7 +131,7 @@ struct ExpectedListenersTests {
         #expect(expected.count(of: Sample.stream, live: 3, at: Sample.at(300)) == 3)
     }
 
-    @Test func `a second restart soon after the first forgets nobody`() {
+    @Test func `a second restart soon after the first forgets no session`() {
         let expected = ExpectedListeners(remembered: [Sample.stream: 1_000], until: self.until)
         #expect(
             expected.merged(with: [self.other: 2, Sample.stream: 5], at: Sample.at(1)) == [

@@ -150,7 +150,7 @@ package final class RawBroadcaster: Sendable {
 }
 
 extension AdvertisementContent {
-    /// An advertisement that nobody sells.
+    /// A sample advertisement.
     package static func madeUp(_ id: String, duration: Duration = .seconds(15)) throws -> AdvertisementContent {
         AdvertisementContent(
             id: try AdvertisementID(id),

@@ -102,7 +102,7 @@ package actor RawPeer {
 
     /// Sends a message of any frames.
     ///
-    /// - Returns: whether libzmq took it; `false` when its queue is full or nobody is connected.
+    /// - Returns: whether libzmq took it; `false` when its queue is full or no peer is connected.
     @discardableResult
     package func send(_ message: Frames) throws -> Bool {
         for (index, frame) in message.enumerated() {
@@ -145,7 +145,7 @@ package actor RawPeer {
         }
     }
 
-    /// Everything that has come and that nobody waited for.
+    /// All messages that have arrived without being awaited.
     package func takeAll() -> [Frames] {
         defer { self.inbox = [] }
         return self.inbox

@@ -21,7 +21,7 @@ extension GatewayConfiguration {
 
     /// What tests begin with: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
     ///
-    /// Nobody is cut off, given up or reported because a busy machine took its time: a test that is about one of these times
+    /// No peer is cut off, given up or reported because a busy machine took its time: a test that is about one of these times
     /// sets it.
     package static var forTests: GatewayConfiguration {
         var configuration = GatewayConfiguration()
@@ -44,7 +44,7 @@ extension GatewayConfiguration {
     }
 }
 
-/// A gateway that runs, with real sockets, and whoever talks to it.
+/// A gateway that runs, with real sockets, and its peers.
 package struct RunningGateway: Sendable {
     package let gateway: Gateway
     package let ledger: any Ledger
@@ -114,7 +114,7 @@ package struct RunningGateway: Sendable {
 ///   - log: the event log; the gateway closes it.
 ///   - ledger: the ledger; the gateway closes it.
 ///   - keys: what signs deliveries.
-///   - tokens: tells whether the token of a join is true; `nil`: nobody does.
+///   - tokens: tells whether the token of a join is true; `nil`: there is no check.
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
 ///   - state: what the run before left.

@@ -6,7 +6,7 @@ import Dispatch
 package import GatewayCore
 import Synchronization
 
-/// An event log in memory: durable as long as somebody keeps it.
+/// An event log in memory: durable as long as it is referenced.
 ///
 /// It is the reference for what the protocol means: everything is in plain arrays under one lock.
 package final class InMemoryEventLog: LocalEventLog {

@@ -55,7 +55,7 @@ struct ClockServiceTests {
                         return try await commands.perform("clock.step", [:])
                     }
                 )
-                // The command is done meanwhile, or it waits for its turn; which of them, nobody can be asked.
+                // The command is done meanwhile, or it waits for its turn; which of them cannot be observed.
                 _ = done.wait(timeout: .now() + .milliseconds(200))
             }
         }

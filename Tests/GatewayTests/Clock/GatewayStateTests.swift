@@ -63,13 +63,13 @@ struct GatewayStateTests {
     }
 
     @Test(arguments: ["", ".new"])
-    func `a pipe of its name holds nobody up, and is replaced`(suffix: String) throws {
+    func `a pipe of its name delays no start, and is replaced`(suffix: String) throws {
         try self.withFolder { folder in
             let file = GatewayStateFile(directory: folder)
             try #require(unsafe mkfifo(folder + "/gateway.state" + suffix, 0o600) == 0)
             #expect(file.load() == nil)
             #expect(!file.save(time: Timestamp(microseconds: 1)))
-            // One that somebody reads from takes what is written, and is no file either.
+            // One with a reader accepts the bytes, and is no file either.
             let reader = unsafe open(folder + "/gateway.state" + suffix, O_RDONLY | O_NONBLOCK)
             #expect(!file.save(time: Timestamp(microseconds: 1)))
             close(reader)

@@ -40,7 +40,7 @@ final class HandClocks: Sendable {
         }
     }
 
-    /// Somebody sets the wall clock.
+    /// Sets the wall clock.
     func setWall(by duration: Duration) {
         self.state.withLock { $0.wall = $0.wall + duration }
     }
@@ -52,14 +52,14 @@ struct SteeredClockTests {
 
     /// What the threads of a test share.
     private final class Shared: Sendable {
-        /// How far somebody has set the wall clock.
+        /// How far the wall clock was set.
         let set = Mutex(Duration.zero)
         /// The latest time that anybody has seen.
         let newest = Atomic<Int64>(.min)
     }
 
     @Test func `many threads that read while the clock is bent never see it go back`() async throws {
-        // The machine's monotonic clock, and a wall clock that somebody sets all the time.
+        // The machine's monotonic clock, and a wall clock that is set all the time.
         let shared = Shared()
         let sources = ClockSources(
             monotonic: ClockSources.system.monotonic,
@@ -182,7 +182,7 @@ struct SteeredClockTests {
                 #expect(running.board[later]?.record.phase == .scheduled)
 
                 guard hour > .zero else { return }
-                // The command makes time jump over the later break's start, but nobody stops listening.
+                // The command makes time jump over the later break's start, but all still listen.
                 _ = try await running.gateway.control.perform("clock.step", [:])
                 try await until("what is due by the new time is recorded") {
                     running.board[later]?.record.phase != .scheduled
@@ -302,7 +302,7 @@ struct SteeredClockTests {
         }
         let before = try await window("before", listeners: 3)
         #expect(before == .seconds(3))
-        // Nobody has come back yet when this one is published.
+        // No listener has come back yet when this one is published.
         let after = try await window("after", listeners: 0)
         #expect(after == .seconds(3))
     }

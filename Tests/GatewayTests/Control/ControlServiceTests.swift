@@ -261,7 +261,7 @@ struct ControlServiceTests {
         }
     }
 
-    @Test func `progress that nobody reads is left out, the answer is not`() async throws {
+    @Test func `unread progress is left out, the answer is not`() async throws {
         try await self.withDesk { desk in
             let client = try RawClient(desk)
             try await client.send("{\"command\":\"count\",\"to\":200000}\n{\"command\":\"echo\"}\n")
@@ -362,7 +362,7 @@ struct ControlServiceTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `random bytes from many clients disturb nobody, over 300 connections`() async throws {
+    @Test func `random bytes from many clients disturb no other, over 300 connections`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         try await self.withDesk { desk in
@@ -386,7 +386,7 @@ private func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws ->
 }
 
 extension ControlTimes {
-    /// Nobody is sent away because a busy machine took its time.
+    /// No client is sent away because a busy machine took its time.
     fileprivate static var unhurried: ControlTimes {
         var times = ControlTimes()
         times.idleTimeout = .seconds(3_600)

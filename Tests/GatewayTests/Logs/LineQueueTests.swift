@@ -7,10 +7,10 @@ import Testing
 
 @testable import Gateway
 
-/// Lines for somebody who takes none of them for a while.
+/// Lines for a reader that takes none of them for a while.
 @Suite(.suiteLimit)
 struct LineQueueTests {
-    /// Whoever reads the lines: takes nothing until it is let.
+    /// The reader of the lines: it takes nothing until the test allows it.
     private final class Reader: Sendable {
         let taken = Mutex("")
         private let begun = DispatchSemaphore(value: 0)
@@ -19,12 +19,12 @@ struct LineQueueTests {
         func take(_ bytes: [UInt8]) {
             self.begun.signal()
             self.gate.wait()
-            // Whoever comes later need not wait.
+            // Later writers need not wait.
             self.gate.signal()
             self.taken.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
         }
 
-        /// Waits until somebody writes.
+        /// Waits for a writer.
         func awaitWriting() { self.begun.wait() }
 
         func open() { self.gate.signal() }
@@ -41,7 +41,7 @@ struct LineQueueTests {
         let lines = LineQueue { reader.take($0) }
         let wanted = (0..<1_000).map { "line \($0)\n" }
         for line in wanted { self.add(line, to: lines) }
-        #expect(!lines.finish(within: .milliseconds(1)), "nobody takes them")
+        #expect(!lines.finish(within: .milliseconds(1)), "they have no reader")
         reader.open()
         #expect(lines.finish(within: .seconds(3_600)))
         #expect(reader.taken.withLock { $0 } == wanted.joined())

@@ -174,7 +174,7 @@ struct LogLinePropertyTests {
         }
     }
 
-    /// Lines with everything that somebody could put into them.
+    /// Lines with all possible content.
     private enum Fuzz {
         static let seed =
             ProcessInfo.processInfo.environment["CUECAST_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0 ... .max)

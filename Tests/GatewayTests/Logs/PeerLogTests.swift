@@ -68,7 +68,7 @@ struct LogLimiterTests {
         #expect(metrics.value(.logLinesSuppressed, .refusals) == 0)
     }
 
-    @Test func `nothing is prepared for a line that nobody reads`() {
+    @Test func `nothing is prepared for a line below the level`() {
         let capture = LogCapture()
         var logger = capture.logger
         logger.logLevel = .warning

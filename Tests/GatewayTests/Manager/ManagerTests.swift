@@ -92,7 +92,7 @@ struct ManagerTests {
         #expect(found.first?.hasPrefix("the service manager cannot be told anything: ") == true)
     }
 
-    @Test func `nobody is told anything where nobody asked`() {
+    @Test func `nothing is sent without a service manager`() {
         let manager = ServiceManager(ManagerEnvironment(["NOTIFY_SOCKET": ""], process: 1)) { Issue.record("\($0)") }
         manager.ready("serving")
         #expect(!manager.isThere)
@@ -104,7 +104,7 @@ struct ManagerTests {
         let socket = try NotifySocket()
         let manager = socket.manager { Issue.record("\($0)") }
         var taken = 0
-        // The kernel keeps few datagrams of a socket that nobody reads (net.unix.max_dgram_qlen).
+        // The kernel keeps few datagrams of an unread socket (net.unix.max_dgram_qlen).
         while taken < 1_000_000, manager.giveSignOfLife() { taken += 1 }
         #expect((1..<1_000_000).contains(taken))
         #expect(socket.taken().count == taken)

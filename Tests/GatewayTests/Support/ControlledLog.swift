@@ -13,7 +13,7 @@ final class ControlledLog: LocalEventLog {
         case passing
         /// They wait, not durable, until the lane passes again.
         case holding
-        /// They go to the log behind, but nobody is told until the lane passes again.
+        /// They go to the log behind, but no caller is told until the lane passes again.
         case holdingAnswers
         /// They fail.
         case failing
@@ -115,7 +115,7 @@ final class ControlledLog: LocalEventLog {
         self.state.withLock(\.beforeAppend)?()
         let mode = self.state.withLock { state in
             state.appended[lane, default: 0] += 1
-            // A log that has stopped keeps nobody waiting.
+            // A log that has stopped delays no caller.
             let mode = state.failure == nil ? state.modes[lane] ?? .passing : .passing
             if case .holding = mode { state.held.append { self.pass(record, id: id, to: lane, done: done) } }
             return mode

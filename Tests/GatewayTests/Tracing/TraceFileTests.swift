@@ -80,7 +80,7 @@ final class TraceFileTests {
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         var folder = TraceFile(path: self.path, bytesMax: 1_000)
         #expect(throws: TraceFile.Fault.self) { try folder.append(Self.line("a")) }
-        // A pipe that nobody reads holds nobody up.
+        // An unread pipe delays no caller.
         let pipe = self.folder + "/pipe"
         let made = unsafe mkfifo(pipe, 0o600)
         #expect(made == 0)

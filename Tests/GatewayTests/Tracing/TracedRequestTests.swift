@@ -73,7 +73,7 @@ struct TracedRequestTests {
             return context
         }
         #expect(try await self.station.memory.breakGroups().flatMap(\.entries).compactMap(\.trace) == [context])
-        // After a restart, whoever comes then is told the same.
+        // After a restart, a later listener is told the same.
         try await self.station.runByHand { running in
             let joined = try await running.listener().join()
             #expect(joined.notices.map(\.trace) == [context])

@@ -16,7 +16,7 @@ struct KeyDecoderTests {
         ("\u{1B}[7~", [.home]),
         ("\u{1B}[4~", [.end]), ("\u{1B}[3~", [.delete]), ("\u{1B}[5~", [.pageUp]), ("\u{1B}[6;5~", [.pageDown]),
         ("\u{1B}OM", [.enter]),
-        // Nobody has these keys here.
+        // The program has no use for these keys.
         ("\u{1B}[200~", []), ("\u{1B}[15~", []), ("\u{1B}[<0;1;1M", []), ("\u{1B}OP", []), ("\0", []),
         // Alt and a letter.
         ("\u{1B}x", [.escape, .character("x")]), ("\u{1B}\u{1B}[A", [.escape, .up]),

@@ -22,7 +22,7 @@ struct ScreenTests {
         #expect(self.text(screen.draw([ScreenLine("one")], in: self.size)) == "\u{1B}[2;1H\u{1B}[K")
     }
 
-    @Test func `everything is written where somebody else wrote, and where the size is another`() {
+    @Test func `everything is written after another program wrote, and where the size is another`() {
         var screen = Screen(hasColor: true)
         let lines = [ScreenLine("one")]
         let first = screen.draw(lines, in: self.size)
@@ -32,7 +32,7 @@ struct ScreenTests {
         #expect(screen.draw(lines, in: ScreenSize(columns: 21, rows: 4)) == first)
     }
 
-    @Test func `there are no colors where nobody wants them`() {
+    @Test func `there are no colors if they are not wanted`() {
         let line = ScreenLine("on air", TextStyle(.red, isBold: true))
         for (hasColor, sequence) in [(true, "\u{1B}[1;31m"), (false, "\u{1B}[1m")] {
             var screen = Screen(hasColor: hasColor)

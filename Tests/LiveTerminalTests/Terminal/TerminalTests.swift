@@ -6,7 +6,7 @@ import LiveTerminal
 import Synchronization
 import Testing
 
-/// A pseudo terminal: what a program takes for a terminal, and whoever looks at it.
+/// A pseudo terminal: what a program takes for a terminal, and its other side.
 private final class PseudoTerminal: Sendable {
     let looker: Int32
     let program: Int32
@@ -70,7 +70,7 @@ struct TerminalTests {
         #expect(self.pseudo.flags != before)
         #expect(self.pseudo.flags[3] & tcflag_t(ECHO | ICANON | ISIG) == 0)
         #expect(self.pseudo.read(to: "\u{1B}[?7l") == "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
-        // Again, as after somebody else had it.
+        // Again, as after another program had it.
         try self.terminal.begin()
         _ = self.pseudo.read(to: "\u{1B}[?7l")
         #expect(self.terminal.write(Array("on air".utf8)))
@@ -128,7 +128,7 @@ struct TerminalTests {
         #expect(await iterator.next() == [.escape])
         pseudo?.type("\u{1B}[A")
         #expect(await iterator.next() == [.up])
-        // Whoever looked has closed the window.
+        // The user has closed the window.
         pseudo = nil
         #expect(await iterator.next() == [])
     }

@@ -82,7 +82,7 @@ struct TopStateTests {
         #expect(state.line("r1 ")?.contains("noon") == false)
     }
 
-    @Test func `a page that nobody wants any more is not shown`() throws {
+    @Test func `a page that is not wanted any more is not shown`() throws {
         var state = try self.state()
         let old = try #require(state.request)
         #expect(state.press(.character("s")) == .load)
@@ -288,7 +288,7 @@ struct TopStateTests {
         #expect(state.fault == nil && state.line("GONE") == nil)
     }
 
-    @Test func `a gateway that lets nobody in is not told as gone`() throws {
+    @Test func `a gateway that refuses access is not reported as down`() throws {
         var state = try self.state()
         state.apply(.failed(.streams, TopState.Fault(sentence: "The token has expired.", isRefusal: true)))
         #expect(state.line("REFUSED: The token has expired. It is asked again.") != nil && state.line("GONE") == nil)

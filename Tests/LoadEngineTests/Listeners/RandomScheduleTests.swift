@@ -199,7 +199,7 @@ struct Crowd {
 struct RandomScheduleTests {
     static var seeds: [UInt64] {
         var system = SystemRandomNumberGenerator()
-        // Fixed ones, and one that nobody has tried; a failure names it.
+        // Fixed ones, and a new one; a failure names it.
         return [1, 2, 3, 4, 5, 6, system.next()]
     }
 

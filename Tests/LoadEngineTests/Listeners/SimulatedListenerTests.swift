@@ -477,7 +477,7 @@ struct SimulatedListenerTests {
         #expect(stage.listener.phase == .following && !stage.listener.isPushed)
         #expect(stage.counts.connected == 1 && stage.counts.joined == 1 && stage.counts.pushed == 0)
         #expect(stage.gateway.outcomes.count == 3 && stage.findings.isEmpty)
-        // Whoever answers next may offer it.
+        // The next answer may offer it.
         stage.pending.formUnion(stage.listener.disconnected(now: stage.now, in: &stage.world))
         stage.gateway.pushes = true
         try stage.wakeAtDeadline()
@@ -499,7 +499,7 @@ struct SimulatedListenerTests {
         #expect(stage.findings[.malformed] == 2)
     }
 
-    @Test func `an answer that pushes although nobody asked is wrong`() throws {
+    @Test func `an answer that pushes without a request is wrong`() throws {
         var stage = try Stage()
         stage.open()
         stage.connect()

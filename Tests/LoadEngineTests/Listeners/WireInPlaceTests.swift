@@ -237,7 +237,7 @@ struct WireInPlaceTests {
         #expect(try verdict(other) == .wrongAdvertisement(ordinal: 2))
     }
 
-    @Test func `of somebody else's break the first batch says what is right`() throws {
+    @Test func `of another broadcaster's break the first batch says what is right`() throws {
         let ads = try ["a", "b"].map { try advertisement($0) }
         var content = BreakContent(announced: 2)
         func verdict(_ ads: [AdvertisementContent], skipped: Int) throws -> ContentVerdict {

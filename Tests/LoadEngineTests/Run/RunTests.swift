@@ -204,7 +204,7 @@ struct RunTests {
         }
     }
 
-    @Test func `who follows takes the breaks of somebody else`() async throws {
+    @Test func `a run that follows takes the breaks of another broadcaster`() async throws {
         let outcomes = try await Self.slowerUntil { (outcomes: [RunOutcome]) in
             outcomes.allSatisfy { each in
                 each.breaks.allSatisfy { $0.tally.batches == (each.statistics.counts.published == 0 ? 50 : 10) }
@@ -379,7 +379,7 @@ struct RunTests {
         }
     }
 
-    @Test func `where nobody listens the run ends with an error`() async throws {
+    @Test func `without a listening gateway the run ends with an error`() async throws {
         var settings = Self.settings(
             .init(notices: "tcp://127.0.0.1:9", requests: "tcp://127.0.0.1:9", broadcast: "tcp://127.0.0.1:9"),
             listeners: 2,

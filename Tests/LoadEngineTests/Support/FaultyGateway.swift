@@ -70,7 +70,7 @@ struct FaultyGateway: Sendable {
         func tell(_ frame: [UInt8]) throws {
             _ = try publisher.send(frame)
             for peer in pushed {
-                // One that is gone is nobody's loss.
+                // A closed one does not matter.
                 guard try requests.send(peer, more: true) == .sent else { continue }
                 _ = try requests.send(frame)
             }

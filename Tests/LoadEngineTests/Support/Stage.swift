@@ -11,7 +11,7 @@ struct Stage {
     var world: LoadWorld
     var listener: SimulatedListener
     var now: Microseconds = 1_000_000
-    /// What the listener was told to do and nobody did yet.
+    /// The listener's actions that were not performed yet.
     var pending: SimulatedListener.Actions = []
     private var writer = RequestWriter()
 

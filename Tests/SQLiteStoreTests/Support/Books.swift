@@ -73,7 +73,7 @@ enum Books {
         BreakSummary(
             number: BreakNumber(rawValue: number),
             key: BreakKey(stream: try StreamID(stream), id: try BreakID(id ?? "break-\(number)")),
-            broadcaster: "somebody",
+            broadcaster: "studio",
             published: Self.start - .seconds(60),
             start: Self.start,
             end: end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/* Stands before the real zmq.h in the search path: whoever includes it here finds no libzmq. */
+/* Found before the real zmq.h in the search path: code that includes it here finds no libzmq. */
 #error "libzmq was reached from a build that must do without it"

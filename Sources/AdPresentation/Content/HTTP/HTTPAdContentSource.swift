@@ -41,7 +41,7 @@ public final class HTTPAdContentSource: AdContentSource {
         self.address(for: request) != nil
     }
 
-    /// What the server answers.
+    /// Returns the server's answer.
     public func content(for request: AdvertisementRequest) async throws -> AdContent {
         guard let address = self.address(for: request) else { throw AdvertisementError.invalidRequest }
         return try await self.fetcher.fetch(address)

@@ -3,7 +3,7 @@
 
 internal import Foundation
 
-/// What a web view is told, and what is made of what it says.
+/// The scripts of a web view, and the reading of their results.
 ///
 /// No framework is needed for it, so that it is tested where there is no web view.
 enum WebContent {
@@ -105,7 +105,7 @@ enum WebContent {
         address == self.refusedLink ? nil : address
     }
 
-    /// What becomes of a navigation.
+    /// The decision about a navigation.
     enum Navigation: Equatable {
         /// It happens within the view.
         case stays
@@ -115,7 +115,7 @@ enum WebContent {
         case refused
     }
 
-    /// What becomes of a navigation.
+    /// Decides about a navigation.
     ///
     /// A document may load itself, and frames and pages of the web. A script's own step cannot be told from a user's there.
     ///

@@ -42,7 +42,7 @@ final class TapWatch {
     init(_ view: HeadlessView, tapped: @escaping @MainActor () -> Void) {}
 }
 
-/// What the system opens addresses with.
+/// Opens addresses by the system.
 enum SystemLinks {
     /// Nothing.
     static var opener: (any ClickThroughOpener)? { nil }
@@ -64,7 +64,7 @@ final class InterstitialController: HeadlessViewController {
     }
 }
 
-/// What differs from platform to platform when something is presented.
+/// The platform's part in presenting.
 @MainActor
 enum PlatformPresentation {
     static func present(_ controller: PlatformViewController, from parent: PlatformViewController) {

@@ -104,9 +104,9 @@ open class HeadlessWindow: HeadlessView {
 open class HeadlessViewController {
     /// The view; empty to begin with.
     open var view: HeadlessView
-    /// What this one presents.
+    /// The view controller that this one presents.
     public private(set) var presentedViewController: HeadlessViewController?
-    /// What presents this one.
+    /// The view controller that presents this one.
     public private(set) weak var presentingViewController: HeadlessViewController?
 
     /// A view controller with an empty view.

@@ -27,7 +27,7 @@ final class TapWatch: NSObject {
     }
 }
 
-/// What the system opens addresses with.
+/// Opens addresses by the system.
 enum SystemLinks {
     /// The app, which hands the address to the user's browser.
     static var opener: (any ClickThroughOpener)? { Opener() }
@@ -64,7 +64,7 @@ final class InterstitialController: UIViewController {
     }
 }
 
-/// What differs from platform to platform when something is presented.
+/// The platform's part in presenting.
 @MainActor
 enum PlatformPresentation {
     static func present(_ controller: PlatformViewController, from parent: PlatformViewController) {

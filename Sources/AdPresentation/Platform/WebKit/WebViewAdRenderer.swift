@@ -139,7 +139,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
         self.finish(.failure(AdContentError.unreadableImage))
     }
 
-    /// What the user chose opens outside of the web view.
+    /// Opens a link that the user chose outside of the web view.
     public func webView(
         _ webView: WKWebView,
         decidePolicyFor navigationAction: WKNavigationAction

@@ -5,15 +5,15 @@ import GatewayCore
 import Logging
 import ServiceLifecycle
 
-/// Tells operators how much room there is: takes the metrics of disk, memory and descriptors, and alarms in time.
-struct RoomService: Service {
-    /// With less free room on the disk than this it alarms, in bytes (1 GiB).
+/// Measures the use of disk, memory and descriptors, and raises an alarm before the log or the disk is full.
+struct CapacityService: Service {
+    /// With less free space on the disk than this it raises the alarm, in bytes (1 GiB).
     static let diskFreeBytesMin = 1_073_741_824
 
     /// `nil`: the log is not on this machine.
     let log: (any LogMaintenance)?
     let ledger: any Ledger
-    /// Where the data directory is.
+    /// The data directory.
     let folder: String
     let interval: Duration
     let metrics: MetricRegistry
@@ -35,11 +35,11 @@ struct RoomService: Service {
             (.logUsedBytes, self.log?.usage?.bytes), (.logUsedBytesMax, self.log?.usage?.bytesMax),
         ]
         for case (let metric, let value?) in gauges { self.metrics.set(metric, to: value) }
-        self.tell(.logRoom, Self.sentence(about: self.log?.usage))
-        self.tell(.diskRoom, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
+        self.report(.logRoom, Self.sentence(about: self.log?.usage))
+        self.report(.diskRoom, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
     }
 
-    private func tell(_ alarm: Alarm, _ sentence: String?) {
+    private func report(_ alarm: Alarm, _ sentence: String?) {
         if let sentence {
             if self.readiness.raise(alarm, sentence) { self.logger.warning("\(sentence)") }
         } else if self.readiness.clear(alarm) {
@@ -47,7 +47,7 @@ struct RoomService: Service {
         }
     }
 
-    /// What an operator should know about the log's room; `nil`: nothing.
+    /// The sentence about the log's capacity for an operator; `nil`: none is needed.
     static func sentence(about usage: LogUsage?) -> String? {
         guard let usage, usage.isNear else { return nil }
         let numbers = "The event log uses \(usage.bytes) of \(usage.bytesMax) bytes (log.bytesMax)"
@@ -56,7 +56,7 @@ struct RoomService: Service {
             : "\(numbers): at the limit new work is refused. See that the ledger follows and its copies are made, or raise it."
     }
 
-    /// What an operator should know about the disk's room; `nil`: nothing.
+    /// The sentence about the disk's free space for an operator; `nil`: none is needed.
     static func sentence(aboutFree bytes: Int?, in folder: String) -> String? {
         guard let bytes, bytes < Self.diskFreeBytesMin else { return nil }
         return "Only \(bytes) bytes are free on the disk of \(folder): when it is full, new work is refused."

@@ -28,14 +28,14 @@ extension ListenerCore {
     /// The delay as requests carry it: the gateway takes an hour at most.
     func wireDelay(now: LocalInstant) -> ListenerDelay {
         let longest = Duration.milliseconds(WireLimits.delayMillisecondsMax)
-        let delay = self.hearing.delay(at: now, gateway: self.conversation.clock.gatewayTime(at: now))
+        let delay = self.playbackDelay.delay(at: now, gateway: self.conversation.clock.gatewayTime(at: now))
         return ListenerDelay(now: min(delay, longest), max: self.settings.delay.max)
     }
 
     /// The listener hears another instant of the programme from now on.
-    mutating func hear(now: LocalInstant, _ change: (inout Hearing) -> Void) {
+    mutating func changeDelay(now: LocalInstant, _ change: (inout PlaybackDelay) -> Void) {
         let before = self.moment(at: now)?.playhead
-        change(&self.hearing)
+        change(&self.playbackDelay)
         if self.isActive, let before, let moment = self.moment(at: now), moment.playhead > before {
             // Moving ahead in the programme: what lies between is not heard.
             let (session, room) = (self.session, self.conversation.requestRoom)

@@ -3,9 +3,11 @@
 
 internal import CuecastWire
 
-/// Which instant of the programme the listener hears: a delay behind live, or the programme's own time as the player
-/// reads it from the stream; it stands still while the listener has paused.
-struct Hearing: Hashable, Sendable {
+/// The delay of the listener's playback behind live.
+///
+/// It is a fixed delay, or follows from the programme's time as the player reads it from the stream. It grows while the listener
+/// has paused.
+struct PlaybackDelay: Hashable, Sendable {
     private enum Base: Hashable {
         case delay(Duration)
         case programme(Timestamp, at: LocalInstant)
