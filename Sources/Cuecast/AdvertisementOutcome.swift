@@ -145,7 +145,7 @@ extension AdvertisementOutcome {
             outcome.reason = reason.wire
         case .failed(let code):
             outcome.kind = .failed
-            outcome.vastError = UInt32(clamping: code)
+            outcome.vastError = UInt16(clamping: code)
         }
         return outcome
     }

@@ -223,7 +223,7 @@ struct AcknowledgementTests {
                 breakNumber: number,
                 session: Sample.session(session),
                 ordinal: ordinal,
-                outcome: OutcomeDetails(outcome),
+                outcome: outcome.details,
                 received: Sample.at(at)
             )
         }

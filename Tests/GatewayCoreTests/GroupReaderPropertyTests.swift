@@ -80,7 +80,7 @@ struct GroupReaderPropertyTests {
                         breakNumber: accepted.breakNumber,
                         session: request.session,
                         ordinal: ordinal,
-                        outcome: OutcomeDetails(outcome),
+                        outcome: outcome.details,
                         received: accepted.received
                     )
                 )

@@ -108,73 +108,6 @@ package struct ListenerRequest: Hashable, Sendable {
     }
 }
 
-/// The outcome of one advertisement at a listener.
-package struct Outcome: Hashable, Sendable {
-    package enum Kind: Int, CaseIterable, Sendable {
-        case played = 1
-        case ignored = 2
-        case failed = 3
-    }
-
-    package enum Evidence: Int, CaseIterable, Sendable {
-        /// The app said so.
-        case reported = 1
-        /// The client library concluded it from the time that passed.
-        case inferred = 2
-    }
-
-    package enum Reason: Int, CaseIterable, Sendable {
-        case user = 1
-        case expired = 2
-        case overlap = 3
-        case muted = 4
-        case cancelled = 5
-        case endedEarly = 6
-        case skippedOver = 7
-        case notStarted = 8
-    }
-
-    package var advertisementID: AdvertisementID
-    package var kind: Kind
-    package var evidence: Evidence
-    /// Why it was ignored; `nil` for other kinds.
-    package var reason: Reason?
-    package var heard: Duration
-    /// How many quartiles were passed, 0 to 4.
-    package var quartiles: UInt32
-    package var muted: Bool
-    /// VAST 4.3 section 2.3.6.3; 0: none.
-    package var vastError: UInt32
-    /// When it happened, by the gateway's clock.
-    package var occurred: Timestamp
-    /// Whether the listener acted on the advertisement, on its banner or on itself, before this was concluded.
-    package var clicked: Bool
-
-    package init(
-        advertisementID: AdvertisementID,
-        kind: Kind,
-        evidence: Evidence = .reported,
-        reason: Reason? = nil,
-        heard: Duration = .zero,
-        quartiles: UInt32 = 0,
-        muted: Bool = false,
-        vastError: UInt32 = 0,
-        occurred: Timestamp,
-        clicked: Bool = false
-    ) {
-        self.advertisementID = advertisementID
-        self.kind = kind
-        self.evidence = evidence
-        self.reason = reason
-        self.heard = heard
-        self.quartiles = quartiles
-        self.muted = muted
-        self.vastError = vastError
-        self.occurred = occurred
-        self.clicked = clicked
-    }
-}
-
 extension ListenerRequest {
     /// Reads one request frame; never traps.
     package init(decoding frame: [UInt8]) throws(WireError) {
@@ -307,41 +240,6 @@ extension ListenerRequest.Acknowledge {
             $0.breakID = self.key.id.description
             $0.delivery = Data(self.delivery)
             $0.outcomes = self.outcomes.map(\.wire)
-        }
-    }
-}
-
-extension Outcome {
-    init(wire: Cuecast_V1_Outcome) throws(WireError) {
-        let advertisementID = try AdvertisementID(wire.advertisementID)
-        let details = try OutcomeDetails(
-            OutcomeFields(
-                kind: wire.kind.rawValue,
-                evidence: wire.evidence.rawValue,
-                reason: wire.reason.rawValue,
-                heardMilliseconds: UInt64(wire.heardMs),
-                quartiles: UInt64(wire.quartiles),
-                muted: wire.muted,
-                vastError: UInt64(wire.vastError),
-                occurred: Timestamp(microseconds: wire.occurredUs),
-                clicked: wire.clicked
-            )
-        )
-        self.init(details, of: advertisementID)
-    }
-
-    var wire: Cuecast_V1_Outcome {
-        .with {
-            $0.advertisementID = self.advertisementID.description
-            $0.kind = .init(rawValue: self.kind.rawValue) ?? .unspecified
-            $0.evidence = .init(rawValue: self.evidence.rawValue) ?? .unspecified
-            $0.reason = self.reason.flatMap { .init(rawValue: $0.rawValue) } ?? .unspecified
-            $0.heardMs = self.heard.inMilliseconds
-            $0.quartiles = self.quartiles
-            $0.muted = self.muted
-            $0.vastError = self.vastError
-            $0.occurredUs = self.occurred.microseconds
-            $0.clicked = self.clicked
         }
     }
 }

@@ -35,7 +35,7 @@ struct GroupReader {
                     breakNumber: accepted.breakNumber,
                     session: request.session,
                     ordinal: ordinal,
-                    outcome: OutcomeDetails(outcome),
+                    outcome: outcome.details,
                     received: accepted.received
                 )
             )

@@ -58,7 +58,7 @@ struct FoundOutcomes: Sendable {
                 return outcome.advertisementID
             }
             self.ordinals.append(UInt32(ordinal))
-            self.outcomes.append(ScannedRequest.Outcome(details: OutcomeDetails(outcome)))
+            self.outcomes.append(ScannedRequest.Outcome(details: outcome.details))
         }
         return nil
     }

@@ -16,32 +16,6 @@ package struct RequestWriter: Sendable {
         self.item.reserveCapacity(128)
     }
 
-    /// One listener's outcome of one advertisement.
-    package struct Outcome: Sendable {
-        package var kind: CuecastWire.Outcome.Kind
-        package var reason: CuecastWire.Outcome.Reason?
-        package var heardMilliseconds: UInt32
-        package var quartiles: UInt32
-        package var vastError: UInt32
-        package var occurred: Timestamp
-
-        package init(
-            kind: CuecastWire.Outcome.Kind,
-            reason: CuecastWire.Outcome.Reason? = nil,
-            heardMilliseconds: UInt32 = 0,
-            quartiles: UInt32 = 0,
-            vastError: UInt32 = 0,
-            occurred: Timestamp
-        ) {
-            self.kind = kind
-            self.reason = reason
-            self.heardMilliseconds = heardMilliseconds
-            self.quartiles = quartiles
-            self.vastError = vastError
-            self.occurred = occurred
-        }
-    }
-
     package mutating func join(
         id: UInt64,
         session: SessionID,
@@ -92,16 +66,18 @@ package struct RequestWriter: Sendable {
         }
     }
 
-    package mutating func add(_ outcome: Outcome, advertisement: [UInt8]) {
+    package mutating func add(_ outcome: OutcomeDetails, advertisement: [UInt8]) {
         self.item.removeAll(keepingCapacity: true)
         self.item.appendField(OutcomeField.advertisementID, advertisement)
         self.item.appendField(OutcomeField.kind, UInt64(outcome.kind.rawValue))
-        self.item.appendField(OutcomeField.evidence, UInt64(CuecastWire.Outcome.Evidence.reported.rawValue))
+        self.item.appendField(OutcomeField.evidence, UInt64(outcome.evidence.rawValue))
         self.item.appendField(OutcomeField.reason, UInt64(outcome.reason?.rawValue ?? 0))
         self.item.appendField(OutcomeField.heardMs, UInt64(outcome.heardMilliseconds))
         self.item.appendField(OutcomeField.quartiles, UInt64(outcome.quartiles))
+        self.item.appendField(OutcomeField.muted, UInt64(outcome.muted ? 1 : 0))
         self.item.appendField(OutcomeField.vastError, UInt64(outcome.vastError))
         self.item.appendField(OutcomeField.occurredUs, UInt64(bitPattern: outcome.occurred.microseconds))
+        self.item.appendField(OutcomeField.clicked, UInt64(outcome.clicked ? 1 : 0))
         self.body.appendMessage(AcknowledgeField.outcomes, self.item)
     }
 

@@ -107,10 +107,8 @@ extension SimulatedListener {
         )
         for ordinal in Int(work.first)..<Int(work.first) + Int(work.count) {
             guard let facts = world.streams[stream].breaks[index].content.advertisements[ordinal] else { continue }
-            var outcome = RequestWriter.Outcome(
-                kind: self.outcome(of: work, ordinal: ordinal, in: world),
-                occurred: occurred
-            )
+            var outcome = OutcomeDetails(kind: self.outcome(of: work, ordinal: ordinal, in: world))
+            outcome.occurred = occurred
             switch outcome.kind {
             case .played: (outcome.heardMilliseconds, outcome.quartiles) = (facts.durationMilliseconds, 4)
             case .ignored: outcome.reason = work.isWithdrawn ? .cancelled : .user

@@ -31,7 +31,7 @@ struct ScannedRequestTests {
                 key = acknowledge.key
                 self.delivery = acknowledge.delivery
                 self.advertisementIDs = acknowledge.outcomes.map(\.advertisementID.description)
-                self.outcomes = acknowledge.outcomes.map { OutcomeDetails($0) }
+                self.outcomes = acknowledge.outcomes.map(\.details)
             default: return nil
             }
             (self.stream, self.breakID) = (key.stream.description, key.id.description)

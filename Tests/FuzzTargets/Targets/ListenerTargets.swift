@@ -29,7 +29,7 @@ private struct RequestContent: Equatable {
             key = acknowledge.key
             self.delivery = acknowledge.delivery
             self.advertisementIDs = acknowledge.outcomes.map(\.advertisementID.description)
-            self.outcomes = acknowledge.outcomes.map { OutcomeDetails($0) }
+            self.outcomes = acknowledge.outcomes.map(\.details)
         case .join, .getTime, .leave: return nil
         }
         (self.stream, self.breakID) = (key.stream.description, key.id.description)

@@ -97,7 +97,7 @@ private enum Format: UInt8, CaseIterable {
                         breakNumber: accepted.breakNumber,
                         session: request.session,
                         ordinal: ordinal,
-                        outcome: OutcomeDetails(outcome),
+                        outcome: outcome.details,
                         received: accepted.received
                     )
                 )

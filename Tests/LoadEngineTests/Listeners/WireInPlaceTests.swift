@@ -79,8 +79,10 @@ struct WireInPlaceTests {
                         reason: kind == .ignored ? Outcome.Reason.allCases.randomElement(using: &source) : nil,
                         heard: .milliseconds(Int.random(in: 0...100_000, using: &source)),
                         quartiles: UInt32.random(in: 0...4, using: &source),
+                        muted: Bool.random(using: &source),
                         vastError: UInt32.random(in: 0...999, using: &source),
-                        occurred: Timestamp(microseconds: Int64(bitPattern: source.next()))
+                        occurred: Timestamp(microseconds: Int64(bitPattern: source.next())),
+                        clicked: Bool.random(using: &source)
                     )
                 }
             writer.beginAcknowledgement(
@@ -89,17 +91,7 @@ struct WireInPlaceTests {
                 delivery: Delivery(0..<token.count, in: token.span)
             )
             for each in outcomes {
-                writer.add(
-                    .init(
-                        kind: each.kind,
-                        reason: each.reason,
-                        heardMilliseconds: each.heard.inMilliseconds,
-                        quartiles: each.quartiles,
-                        vastError: each.vastError,
-                        occurred: each.occurred
-                    ),
-                    advertisement: Array(each.advertisementID.description.utf8)
-                )
+                writer.add(each.details, advertisement: Array(each.advertisementID.description.utf8))
             }
             writer.finishAcknowledgement(id: id, session: session, ticket: ticket)
             check(

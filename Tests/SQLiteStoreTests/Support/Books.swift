@@ -44,20 +44,19 @@ enum Books {
             breakNumber: BreakNumber(rawValue: number),
             session: Self.session(session),
             ordinal: ordinal,
-            outcome: OutcomeDetails(
-                Outcome(
-                    advertisementID: try AdvertisementID("ad-\(ordinal)"),
-                    kind: kind,
-                    evidence: evidence,
-                    reason: kind == .ignored ? reason : nil,
-                    heard: heard,
-                    quartiles: 4,
-                    muted: muted,
-                    vastError: kind == .failed ? 400 : 0,
-                    occurred: Self.start,
-                    clicked: clicked
-                )
-            ),
+            outcome: Outcome(
+                advertisementID: try AdvertisementID("ad-\(ordinal)"),
+                kind: kind,
+                evidence: evidence,
+                reason: kind == .ignored ? reason : nil,
+                heard: heard,
+                quartiles: 4,
+                muted: muted,
+                vastError: kind == .failed ? 400 : 0,
+                occurred: Self.start,
+                clicked: clicked
+            )
+            .details,
             received: Self.start + .seconds(1)
         )
     }

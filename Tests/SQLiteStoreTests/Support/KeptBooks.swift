@@ -72,18 +72,7 @@ final class KeptBooks: Sendable {
                             key: BreakKey(stream: try StreamID("radio1"), id: try BreakID("break")),
                             delivery: [1],
                             outcomes: [
-                                Outcome(
-                                    advertisementID: try AdvertisementID("ad-\(row.ordinal)"),
-                                    kind: row.outcome.kind,
-                                    evidence: row.outcome.evidence,
-                                    reason: row.outcome.reason,
-                                    heard: .milliseconds(row.outcome.heardMilliseconds),
-                                    quartiles: UInt32(row.outcome.quartiles),
-                                    muted: row.outcome.muted,
-                                    vastError: UInt32(row.outcome.vastError),
-                                    occurred: row.outcome.occurred,
-                                    clicked: row.outcome.clicked
-                                )
+                                Outcome(row.outcome, of: try AdvertisementID("ad-\(row.ordinal)"))
                             ]
                         )
                     )
