@@ -34,8 +34,9 @@ test_packages=(
 
 # Packages of PyPI with the program of each: the check of the HTTP API's description, and the one that sends random requests by it.
 test_tools=(openapi-spec-validator:openapi-spec-validator schemathesis:schemathesis)
-# And a package without a program, of one version: what else checks the VAST that a gateway writes.
-test_modules=(vastlint==0.16.2)
+# And packages without a program, each of one version: what else checks the VAST that a gateway writes, and what else reads and
+# writes the cues of SCTE-35.
+test_modules=(vastlint==0.16.2 threefive==3.1.5)
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(

@@ -18,6 +18,7 @@ struct Cuecast: AsyncParsableCommand {
             Watch a gateway:     cuecast top
             Is it ready:         cuecast health
             Look at its clock:   cuecast clock --data-dir ./data
+            Look into a cue:     cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
             Make keys:           cuecast keygen --out studio-a
             Make tokens:         cuecast token make --keys keys.json --subject grafana --scope read --expires-in 720h
             Rotate its own keys: cuecast keys rotate --data-dir ./data
@@ -33,7 +34,7 @@ struct Cuecast: AsyncParsableCommand {
             Restore.self,
             ClockCommand.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
-            Capacity.self, Version.self,
+            Capacity.self, Cue.self, Version.self,
         ]
     )
 

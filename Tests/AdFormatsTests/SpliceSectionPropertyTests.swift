@@ -41,7 +41,7 @@ struct SpliceSectionPropertyTests {
 
     @Test func `base64, hexadecimal digits and XML give back the section`() async throws {
         var random = SeededGenerator(for: "text of sections")
-        for _ in 0..<500 {
+        for _ in 0..<300 {
             await Task.yield()
             let section = random.section()
             let base64 = try section.base64()
@@ -68,17 +68,19 @@ struct SpliceSectionPropertyTests {
         }
         let explanation = SpliceSectionExplanation(bytes: bytes)
         var end = 0
+        var isGapless = true
         for field in explanation.fields {
-            #expect(field.bits.lowerBound == end && !field.bits.isEmpty, comment)
+            isGapless = isGapless && field.bits.lowerBound == end && !field.bits.isEmpty
             end = field.bits.upperBound
         }
+        #expect(isGapless, comment)
         #expect(end <= bytes.count * 8, comment)
         if explanation.section != nil { #expect(end == bytes.count * 8, comment) }
     }
 
     @Test func `a section that is cut anywhere is refused`() async throws {
         var random = SeededGenerator(for: "cut sections")
-        for _ in 0..<60 {
+        for _ in 0..<30 {
             await Task.yield()
             let bytes = try random.oddSection().encoded()
             for count in 0..<bytes.count {
@@ -92,7 +94,7 @@ struct SpliceSectionPropertyTests {
 
     @Test func `the checksum notices a bit that is turned, and without it the section holds together`() async throws {
         var random = SeededGenerator(for: "turned bits")
-        for _ in 0..<12 {
+        for _ in 0..<8 {
             await Task.yield()
             let bytes = try random.oddSection().encoded()
             for bit in 0..<bytes.count * 8 {
@@ -106,7 +108,7 @@ struct SpliceSectionPropertyTests {
 
     @Test func `random bytes never trap`() async {
         var random = SeededGenerator(for: "bytes of sections")
-        for _ in 0..<1_500 {
+        for _ in 0..<1_000 {
             await Task.yield()
             var bytes = random.bytes(0...80)
             self.check(bytes, "CUECAST_SEED=\(SeededGenerator.seed)")
@@ -122,7 +124,7 @@ struct SpliceSectionPropertyTests {
         for _ in 0..<20 { documents.append(Array(try random.section().xml().utf8)) }
         var read = 0
         for document in documents {
-            for _ in 0..<60 {
+            for _ in 0..<30 {
                 await Task.yield()
                 let spoiled = Mutation.spoiled(document, with: documents, using: &random)
                 do throws(SpliceSectionError) {

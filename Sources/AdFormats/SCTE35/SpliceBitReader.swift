@@ -62,6 +62,12 @@ struct SpliceBitReader {
         return value
     }
 
+    /// Says what the last field means, where fields are recorded.
+    mutating func note(_ text: @autoclosure () -> String) {
+        guard let fields = self.fields, !fields.isEmpty else { return }
+        self.fields?[fields.count - 1].note = text()
+    }
+
     /// Reserved bits, which are 1 and have no meaning where they are not.
     mutating func reserved(_ count: Int) throws(SpliceSectionError) {
         try self.require(count, "reserved")

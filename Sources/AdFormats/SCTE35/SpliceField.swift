@@ -19,6 +19,8 @@ public struct SpliceField: Hashable, Sendable {
     public let bits: Range<Int>
     /// The value.
     public let value: Value
+    /// The meaning where other fields decide it; `nil`: the name and the value do.
+    var note: String?
 
     init(_ structure: String, _ name: String, _ bits: Range<Int>, _ value: Value) {
         self.structure = structure

@@ -4,6 +4,7 @@
 extension SpliceField {
     /// The meaning of the value for people; empty: the value says it all.
     public var meaning: String {
+        if let note = self.note { return note }
         switch self.value {
         case .bytes(let bytes): return Self.meaning(of: bytes, self.name)
         case .number(let value):

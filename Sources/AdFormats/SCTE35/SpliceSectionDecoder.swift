@@ -336,6 +336,7 @@ struct SpliceSectionDecoder {
         let upidType = try self.reader.byte("segmentation_upid_type")
         let upidLength = Int(try self.reader.byte("segmentation_upid_length"))
         let upid = SegmentationUPID(type: upidType, bytes: try self.reader.bytes(upidLength, "segmentation_upid"))
+        if upidLength > 0 { self.reader.note(upid.text) }
         let type = SegmentationType(rawValue: try self.reader.byte("segmentation_type_id"))
         var segment = SegmentationDescriptor.Segment(type, durationTicks: duration)
         segment.deliveryRestrictions = restrictions
