@@ -48,35 +48,27 @@ package struct BreakBoardService: Service {
     private let snapshots: SnapshotDesk
 
     /// - Parameters:
-    ///   - log: the event log.
-    ///   - holder: has the board as it was loaded, and everybody's newest board from then on.
-    ///   - changes: what changed since the snapshot that is kept, as `load` gave it.
+    ///   - loaded: the event log, its board, and what changed since the snapshot that is kept.
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
-    ///   - metrics: counts what happens.
     ///   - traces: keeps the spans of notices.
-    ///   - clock: when they were sent.
-    ///   - logger: for people.
+    ///   - common: what every part is given.
     init(
-        log: LogParts,
-        holder: BoardHolder,
-        changes: BoardChanges,
+        _ loaded: LoadedLog,
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
-        metrics: MetricRegistry,
         traces: RequestTraces,
-        clock: any GatewayClock,
-        logger: Logger
+        common: CommonParts
     ) {
-        self.log = log
-        self.holder = holder
+        self.log = loaded.parts
+        self.holder = loaded.holder
         self.observers = observers
         self.sinks = sinks
-        self.metrics = metrics
-        self.logger = logger
+        self.metrics = common.metrics
+        self.logger = common.logger
         self.traces = traces
-        self.clock = clock
-        self.snapshots = SnapshotDesk(changes, of: holder.board)
+        self.clock = common.clock
+        self.snapshots = SnapshotDesk(loaded.changes, of: loaded.holder.board)
     }
 
     /// The board as the log has it: from its snapshot and all records after.

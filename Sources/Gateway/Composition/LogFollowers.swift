@@ -39,15 +39,11 @@ struct LogFollowers: Sendable {
         self.breakChanges = BreakChanges(log.board, live: listeners.live, clock: common.clock)
         self.boardService = ThreadedService(
             BreakBoardService(
-                log: log.parts,
-                holder: log.holder,
-                changes: log.changes,
+                log,
                 observers: [desk, feed, self.breakChanges],
                 sinks: [listeners.edge, listeners.hub],
-                metrics: common.metrics,
                 traces: traces,
-                clock: common.clock,
-                logger: common.logger
+                common: common
             ),
             on: self.boardThread
         )
@@ -55,11 +51,8 @@ struct LogFollowers: Sendable {
             log: log.parts,
             ledger: ledger,
             feed: feed,
-            configuration: configuration,
-            clock: common.clock,
-            metrics: common.metrics,
-            readiness: common.readiness,
-            logger: common.logger
+            settings: LedgerSettings(configuration),
+            common: common
         )
     }
 }

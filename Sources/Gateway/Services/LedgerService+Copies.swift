@@ -36,10 +36,10 @@ extension LedgerService {
 
     /// How long after the start a copy is due.
     private func firstWait(_ copies: [LedgerCopyFacts]) -> Duration {
-        guard copies.count >= 2 else { return self.copySettings.firstAfter }
+        guard copies.count >= 2 else { return self.settings.copies.firstAfter }
         let age = self.clock.now() - copies[0].made
         // A clock that was set back makes copies of the future: they count as new.
-        return max(self.copySettings.interval - max(age, .zero), self.copySettings.firstAfter)
+        return max(self.settings.copies.interval - max(age, .zero), self.settings.copies.firstAfter)
     }
 
     /// Makes a copy.
@@ -58,7 +58,7 @@ extension LedgerService {
             await self.reportGaps(of: keeper)
             await self.forgetAfterCopy()
             // Until there are two, the log forgets nothing.
-            let interval = keeper.copies.count < 2 ? self.copySettings.firstAfter : self.copySettings.interval
+            let interval = keeper.copies.count < 2 ? self.settings.copies.firstAfter : self.settings.copies.interval
             return max(interval, took * CopySettings.restFactor)
         } catch LedgerError.closed {
             return nil
@@ -70,7 +70,7 @@ extension LedgerService {
                 self.logger.error("could not copy the ledger", metadata: ["error": "\(error)"])
             }
             if case .damaged = error { await self.checkAndReplace(keeper, generation) }
-            return min(self.copySettings.interval, CopySettings.retryAfterMax)
+            return min(self.settings.copies.interval, CopySettings.retryAfterMax)
         }
     }
 

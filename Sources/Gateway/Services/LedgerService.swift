@@ -2,8 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-package import GatewayCore
-package import Logging
+import GatewayCore
+import Logging
 import ServiceLifecycle
 
 /// Projects the event log into the ledger, and lets both forget what is old.
@@ -24,10 +24,6 @@ package struct LedgerService: Service {
     private static let bytesPerTransactionMax = 4 * 1_048_576
     /// How long after a failure the ledger is tried again.
     private static let retryAfter: Duration = .seconds(1)
-    /// How often it is looked whether the log uses most of its room; then old things are forgotten sooner.
-    ///
-    /// Every second time that the metrics of room are taken.
-    private let checkCapacityInterval: Duration
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
@@ -44,50 +40,30 @@ package struct LedgerService: Service {
     private let feed: LedgerFeed
     /// When copies are made, by the gateway's clock.
     let clock: any GatewayClock
-    private let keepTotalsFor: Duration
-    /// How many records the log keeps that the ledger has applied.
-    private let keepRecords: UInt64
-    /// Whether acknowledgements are left in the log for a later run.
-    private let isPaused: Bool
-    /// How long groups, or breaks that change, gather after a transaction before the next one.
-    ///
-    /// A transaction for each of some hundred in a second takes a tenth of a processor.
-    private let gatherFor: Duration
+    let settings: LedgerSettings
     private let failures = LedgerFailures()
-    let copySettings: CopySettings
     let metrics: MetricRegistry
     let readiness: ReadinessBoard
     let logger: Logger
 
-    package init(
-        log: LogParts,
-        ledger: any Ledger,
-        feed: LedgerFeed,
-        configuration: GatewayConfiguration,
-        clock: any GatewayClock,
-        metrics: MetricRegistry,
-        readiness: ReadinessBoard,
-        logger: Logger
-    ) {
+    /// - Parameters:
+    ///   - log: what is projected.
+    ///   - ledger: open.
+    ///   - feed: tells of breaks that have changed.
+    ///   - settings: what is kept, and how soon.
+    ///   - common: what every part is given.
+    init(log: LogParts, ledger: any Ledger, feed: LedgerFeed, settings: LedgerSettings, common: CommonParts) {
         self.log = log.log
         self.watermarks = log.watermarks
         self.maintenance = log.maintenance
         self.ledger = ledger
         self.keeper = ledger as? any LedgerKeeping
         self.feed = feed
-        self.clock = clock
-        self.keepTotalsFor = configuration.keepTotalsFor
-        self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
-        self.checkCapacityInterval = configuration.sampleInterval * 2
-        self.isPaused = configuration.ledgerPaused
-        self.gatherFor = configuration.ledgerGatherFor
-        self.copySettings = CopySettings(
-            interval: configuration.ledgerCopiesInterval,
-            firstAfter: configuration.ledgerFirstCopyAfter
-        )
-        self.metrics = metrics
-        self.readiness = readiness
-        self.logger = logger
+        self.clock = common.clock
+        self.settings = settings
+        self.metrics = common.metrics
+        self.readiness = common.readiness
+        self.logger = common.logger
     }
 
     package func run() async throws {
@@ -121,7 +97,7 @@ package struct LedgerService: Service {
                 if self.failures.worked(.breaks), self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
                 if !portion.hasMore {
                     self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
-                    try? await Task.sleep(for: self.gatherFor)
+                    try? await Task.sleep(for: self.settings.gatherFor)
                 }
             } catch {
                 self.feed.putBack(portion)
@@ -139,7 +115,7 @@ package struct LedgerService: Service {
         while !Task.isCancelled {
             let generation = self.keeper?.generation ?? 0
             do {
-                if self.isPaused { try await self.watch(lane) } else { try await self.follow(lane) }
+                if self.settings.isPaused { try await self.watch(lane) } else { try await self.follow(lane) }
                 return
             } catch EventLogError.closed, LedgerError.closed {
                 return
@@ -166,7 +142,8 @@ package struct LedgerService: Service {
             let behind = try await self.report(applied, of: lane)
             guard behind < Self.groupsGathered else { continue }
             let isUnderLoad = postings.reduce(0) { $0 + $1.outcomes.count } >= Self.outcomesUnderLoad
-            try? await Task.sleep(for: isUnderLoad ? max(Self.gatherUnderLoad, self.gatherFor) : self.gatherFor)
+            let gatherFor = self.settings.gatherFor
+            try? await Task.sleep(for: isUnderLoad ? max(Self.gatherUnderLoad, gatherFor) : gatherFor)
         }
     }
 
@@ -245,14 +222,14 @@ package struct LedgerService: Service {
     private func waitForPrune() async -> Bool {
         let next = ContinuousClock.now + Self.pruneInterval
         repeat {
-            let wait = min(self.checkCapacityInterval, next - .now)
+            let wait = min(self.settings.checkCapacityInterval, next - .now)
             guard (try? await Task.sleep(for: max(wait, .zero))) != nil else { return false }
         } while ContinuousClock.now < next && !self.isLogNearlyFull
         return true
     }
 
     /// How many records stay in the log that are not needed: none while it uses most of its room.
-    private var recordsToKeep: UInt64 { self.isLogNearlyFull ? 0 : self.keepRecords }
+    private var recordsToKeep: UInt64 { self.isLogNearlyFull ? 0 : self.settings.keepRecords }
 
     private var isLogNearlyFull: Bool { self.maintenance?.usage?.isNear ?? false }
 
@@ -262,7 +239,7 @@ package struct LedgerService: Service {
         if board.hasTime {
             let pruned = try await self.ledger.prune(
                 rowsOfBreaksEndedBefore: board.retentionTime - BoardLimits.keepRowsFor,
-                totalsBefore: board.retentionTime - self.keepTotalsFor
+                totalsBefore: board.retentionTime - self.settings.keepTotalsFor
             )
             if !pruned.isEmpty {
                 self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
