@@ -33,7 +33,7 @@ struct Cuecast: AsyncParsableCommand {
             Restore.self,
             ClockCommand.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
-            Capacity.self, Version.self,
+            Capacity.self, Version.self, ReferencePages.self,
         ]
     )
 
