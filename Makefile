@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate docs docs-site api-diff \
+.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate reference docs docs-site api-diff \
 	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -79,6 +79,10 @@ check-imports: ## checks that every target imports only what the architecture al
 generate: ## generates the Swift code of the wire contract from proto/
 	@scripts/setup.sh
 	@scripts/generate-proto.sh
+
+reference: ## makes the tables of docs/reference from the declarations in the code
+	@scripts/setup.sh build
+	@scripts/reference-pages.sh
 
 docs: ## builds the documentation of the public libraries; warnings are errors
 	@scripts/docs.sh

@@ -152,6 +152,7 @@ export TESTS_ARE_BUILT=yes
 step "licences of what is linked in" scripts/check-copyright
 for each in counting_steps sanitizing_steps; do begin_beside "$each"; done
 step "generated code is current" scripts/generate-proto.sh --check
+step "reference pages are current" scripts/reference-pages.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
 step "documentation" scripts/docs.sh
 step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py

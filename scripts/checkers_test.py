@@ -239,6 +239,35 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(CHECK_DOCUMENTS.defaults(text),
                          {"bytesMax": "262144", "framesMax": "64", "wait": "3 s", "tick": "50 ms"})
 
+    def test_values_of_limits_are_those_of_their_declarations(self):
+        self.write("Sources/A/LimitName.swift", """
+        case .one: .fixed(4 * 1_024, .bytes, whenReached: "it waits")
+        case .two:
+            .configured(
+                3,
+                by: LimitSetting("a.two", 1...9, isReloadable: true, "how many"),
+                whenReached: "it waits"
+            )
+        }
+""")
+        self.write("Sources/A/SettingDefaults.swift", "    static let lease: Duration = .seconds(300)\n")
+        self.write("Sources/A/CertificateFiles.swift", "")
+        self.write("Sources/A/ConfigurationRows.swift", """
+    static let ownRows: [Row] = [
+        text("b", "what", \\.b) { $0 }
+        .reloadable,
+        Row(
+            key: "c.d",
+            meaning: "what"
+        ),
+    ]
+""")
+        text = ("    static let one = LimitName.one.value\n    var lease: Duration = SettingDefaults.lease\n"
+                "        self.second = limits[.two]\n")
+        self.assertEqual(CHECK_DOCUMENTS.defaults(CHECK_DOCUMENTS.with_limits(self.root, text)),
+                         {"one": "4096", "lease": "300 s", "second": "3"})
+        self.assertEqual(CHECK_DOCUMENTS.configuration_keys(self.root), {"a.two": True, "b": True, "c.d": False})
+
     def links(self, text):
         self.write("README.md", text)
         return CHECK_DOCUMENTS.offences_of_links(self.root)

@@ -34,7 +34,7 @@ struct Cuecast: AsyncParsableCommand {
             Restore.self,
             ClockCommand.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
-            Capacity.self, Cue.self, Version.self,
+            Capacity.self, Cue.self, Version.self, ReferencePages.self,
         ]
     )
 

@@ -7,11 +7,11 @@ package import GatewayCore
 /// The limits of one peer, and of all peers together, at an ``EdgeLoop``.
 package struct EdgeSettings: Hashable, Sendable {
     /// How long a connection may take for its greeting and handshake.
-    package var handshakeTimeout: Duration = .seconds(3)
+    package var handshakeTimeout: Duration = SettingDefaults.handshakeTimeout
     /// How long a connection may do nothing at all after its handshake: no request, no subscription.
-    package var unusedTimeout: Duration = .seconds(30)
+    package var unusedTimeout: Duration = SettingDefaults.unusedTimeout
     /// How long a peer may take nothing of what waits for it before its connection is closed.
-    package var stalledTimeout: Duration = .seconds(30)
+    package var stalledTimeout: Duration = SettingDefaults.stalledTimeout
     /// How long a peer may need for what waited for it at one time, in times ``stalledTimeout``: a peer that reads a byte now and
     /// then is closed too.
     package var stalledTimeoutsMax = 10
@@ -32,9 +32,9 @@ package struct EdgeSettings: Hashable, Sendable {
     /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
     package var sessionsPerConnectionMax: Int
     /// The most sessions that connections from one address may begin within the time of a lease; 0: no limit.
-    package var sessionsPerAddressMax = 20_000
+    package var sessionsPerAddressMax = SettingDefaults.sessionsPerAddressMax
     /// How long a session counts as listening after its last request.
-    package var lease: Duration = .seconds(300)
+    package var lease: Duration = SettingDefaults.lease
     /// The most requests of one connection that wait for the event log; then it is read from later.
     package var requestsWaitingPerConnectionMax: Int
     /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit.
@@ -54,7 +54,7 @@ package struct EdgeSettings: Hashable, Sendable {
     /// How often the tick is sent that proves subscriptions.
     package var syncInterval: Duration = .milliseconds(50)
     /// How often a stream's position is repeated when nothing else happens.
-    package var headInterval: Duration = .seconds(5)
+    package var headInterval: Duration = SettingDefaults.headInterval
     /// How long a stop waits for peers to take what was answered.
     package var lingerMax: Duration = .seconds(1)
     /// Which run of the gateway this is; ticks say it.

@@ -20,9 +20,9 @@ package final class AuditTrail: Service, Sendable {
         /// The most lines that wait for the store.
         package var recordsWaitingMax = LimitName.auditRecordsWaitingMax.value
         /// The most lines that are kept.
-        package var recordsMax = 1_000_000
+        package var recordsMax = SettingDefaults.auditRecordsMax
         /// How long a line is kept, by the log's own time.
-        package var keepFor: Duration = .seconds(400 * 86_400)
+        package var keepFor: Duration = SettingDefaults.auditKeepFor
         /// How long lines gather after a group before the next group goes to the store.
         package var gatherFor: Duration = .milliseconds(50)
         /// How long to wait before a store that failed is tried again.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import GatewayCore
+package import GatewayCore
 
 /// The table of all keys: name, what it means, where it goes, and its bounds.
 ///
@@ -55,12 +55,12 @@ package enum ConfigurationTable {
         /// The same, with a page that explains it: its title, and its path in `docs`.
         func explained(_ title: String, _ path: String) -> Row {
             var row = self
-            row.page = ReferenceLink(title: title, path: path)
+            row.page = ReferenceLink(title, path)
             return row
         }
 
         /// What its value means, as plain text.
-        package var help: String { self.meaning.filter { $0 != "`" } }
+        package var help: String { ReferenceText.plain(self.meaning) }
 
         /// What a configuration has, as one would write it.
         package func text(of configuration: GatewayConfiguration) -> String { self.get(configuration) }
@@ -201,13 +201,6 @@ package enum ConfigurationTable {
         )
         .counting(Self.unit(ofNumber: key))
     }
-}
-
-/// A page that explains something.
-package struct ReferenceLink: Hashable, Sendable {
-    package let title: String
-    /// The path in `docs`, with the heading.
-    package let path: String
 }
 
 extension Duration {

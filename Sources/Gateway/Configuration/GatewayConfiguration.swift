@@ -66,12 +66,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.
     package var acceptsClock = false
     /// How often a stream's position is repeated when nothing else happens.
-    package var headInterval: Duration = .seconds(5)
+    package var headInterval: Duration = SettingDefaults.headInterval
     /// How long a session counts as listening after its last request.
-    package var lease: Duration = .seconds(300)
+    package var lease: Duration = SettingDefaults.lease
     /// The most sessions that all connections from one address may begin within the time of a lease, loopback not counted; 0: no
     /// limit.
-    package var sessionsPerAddressMax = 20_000
+    package var sessionsPerAddressMax = SettingDefaults.sessionsPerAddressMax
     /// The file of keys that listeners' tokens are signed with; empty: tokens are not checked.
     package var listenerTokenKeysFile = ""
     /// Who makes listeners' tokens.
@@ -81,19 +81,19 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Streams that ask listeners for a token.
     package var protectedStreams: [StreamPattern] = []
     /// How long a listener may take nothing of what waits for it before its connection is closed.
-    package var stalledTimeout: Duration = .seconds(30)
+    package var stalledTimeout: Duration = SettingDefaults.stalledTimeout
     /// How long a shutdown waits for answers that were promised.
     package var drainTimeout: Duration = .seconds(10)
     /// How long after a break's end its totals are kept.
     package var keepTotalsFor: Duration = .seconds(400 * 86_400)
     /// How long a line of the audit is kept.
-    package var auditKeepFor: Duration = .seconds(400 * 86_400)
+    package var auditKeepFor: Duration = SettingDefaults.auditKeepFor
     /// The most lines of the audit that are kept.
-    package var auditRecordsMax = 1_000_000
+    package var auditRecordsMax = SettingDefaults.auditRecordsMax
     /// How many records that the ledger has already stay in the log.
     package var keepLogRecords = 100_000
     /// How many checked copies of the ledger are kept.
-    package var ledgerCopiesKept = 3
+    package var ledgerCopiesKept = SettingDefaults.ledgerCopiesKept
     /// How often the ledger is copied.
     package var ledgerCopiesInterval: Duration = .seconds(3_600)
     /// How long after the start the ledger is copied where there are not two copies yet.
@@ -125,11 +125,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// How long a connection, of a listener or a broadcaster, may take for its greeting and handshake.
     ///
     /// For tests.
-    package var handshakeTimeout: Duration = .seconds(3)
+    package var handshakeTimeout: Duration = SettingDefaults.handshakeTimeout
     /// How long a connection, of a listener or a broadcaster, may ask for nothing.
     ///
     /// For tests.
-    package var unusedTimeout: Duration = .seconds(30)
+    package var unusedTimeout: Duration = SettingDefaults.unusedTimeout
     /// How often timers are looked at even when nothing is due by the clock as it was.
     ///
     /// For tests.

@@ -25,12 +25,12 @@ final class NoticeHub: NoticeSink, Service {
         /// The most notices that wait for one reader; each is shared by all readers, and has 1 KiB at most (`noticeFrameBytesMax`).
         var noticesWaitingMax: Int
         /// How long a reader may take nothing of what waits for it.
-        var stalledTimeout: Duration = .seconds(30)
+        var stalledTimeout: Duration = SettingDefaults.stalledTimeout
         /// How often a stream's position is repeated when nothing else happens, before it is stretched for those that are pushed
         /// to.
-        var headInterval: Duration = .seconds(5)
+        var headInterval: Duration = SettingDefaults.headInterval
         /// How long a session counts as listening after its last request.
-        var lease: Duration = .seconds(300)
+        var lease: Duration = SettingDefaults.lease
         /// The epoch of the gateway's history.
         var epoch: UInt64
 

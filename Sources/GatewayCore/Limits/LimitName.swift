@@ -180,7 +180,7 @@ extension LimitName {
                 by: LimitSetting(
                     "http.listenersPerAddressMax",
                     1...1_000_000,
-                    "such listeners from one address (IPv6: one network of 64 bits), loopback not counted"
+                    "listeners over HTTP from one address (IPv6: one network of 64 bits), loopback not counted"
                 ),
                 whenReached: "the listener is refused as `LIMIT_REACHED`"
             )
@@ -202,7 +202,7 @@ extension LimitName {
                     "listeners.max",
                     0...10_000_000,
                     isReloadable: true,
-                    "sessions; 0: one for each connection that the limit on open files allows, \(DescriptorReserve.listenersDefaultMax) at most"
+                    "largest number of sessions; 0: one for each connection that the limit on open files allows, \(DescriptorReserve.listenersDefaultMax) at most"
                 ),
                 whenReached: "joins are refused as `LIMIT_REACHED`"
             )
@@ -342,7 +342,7 @@ extension LimitName {
                     "tracing.fileBytesMax",
                     1_048_576...1_099_511_627_776,
                     isReloadable: true,
-                    "size at which that file becomes `FILE.1` and a new one begins"
+                    "size at which the trace file becomes `FILE.1` and a new one begins"
                 ),
                 whenReached: "a new file begins; one older file is kept"
             )

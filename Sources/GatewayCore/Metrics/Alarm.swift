@@ -35,6 +35,52 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case traceFile
 }
 
+extension Alarm {
+    /// What the alarm says, for operators, in Markdown.
+    package var meaning: String {
+        switch self {
+        case .reload: "A reload found a fault. The gateway runs with its previous settings, keys and certificates."
+        case .audit: "The audit cannot be written, or was begun anew."
+        case .clock: "The wall clock and the gateway's clock are too far apart; the gateway does not follow."
+        case .control:
+            "The control socket could not be made. Commands such as `cuecast clock` and `cuecast backup` cannot reach the gateway. Check owner and mode of the data directory, and restart."
+        case .epoch:
+            "At this start the event log began a new epoch, because files of the stores were changed or lost. The alarm ends with the next start."
+        case .history: "Records were lost before they were counted. The counts of some breaks are incomplete."
+        case .ledger:
+            "The ledger was lost or damaged and is being counted anew, is not checked yet, or cannot be written."
+        case .ledgerCopies: "The ledger cannot be copied. The log keeps everything until there are two copies again."
+        case .retention: "Nothing old is deleted: at the start the wall clock was far ahead of the log."
+        case .logSilent: "The event log has not answered for 10 s. Nothing that needs it is confirmed."
+        case .logRoom: "The event log uses at least 80 % of `log.bytesMax`."
+        case .diskRoom: "The disk of the data directory has less than 1 GiB free."
+        case .connections: "The descriptors for connections are in use. New connections wait."
+        case .traceFile: "The trace file cannot be written. Spans are lost."
+        }
+    }
+
+    /// The page that says what to do.
+    package var page: ReferenceLink {
+        switch self {
+        case .reload: ReferenceLink("Reload", "operations/run.md#reload")
+        case .audit: ReferenceLink("The audit", "operations/audit.md#the-alarm-audit")
+        case .clock: ReferenceLink("Clocks", "operations/clocks.md")
+        case .control: ReferenceLink("Data directory", "operations/data-directory.md")
+        case .epoch:
+            ReferenceLink(
+                "Files that do not belong together",
+                "operations/backup-and-restore.md#files-that-do-not-belong-together"
+            )
+        case .history, .ledger, .ledgerCopies:
+            ReferenceLink("The ledger", "operations/ledger.md#when-the-ledger-is-lost-or-damaged")
+        case .retention: ReferenceLink("Clocks", "operations/clocks.md#at-the-start")
+        case .logSilent, .logRoom, .diskRoom: ReferenceLink("Disk failures", "operations/disk-failures.md")
+        case .connections: ReferenceLink("Connections", "operations/connections.md#connections-and-descriptors")
+        case .traceFile: ReferenceLink("Traces", "operations/traces.md#spans")
+        }
+    }
+}
+
 /// An alarm that is raised, and why.
 package struct RaisedAlarm: Codable, Hashable, Sendable {
     /// The alarm by its name.

@@ -90,7 +90,16 @@ package enum Metric: String, CaseIterable, Sendable {
 
     package var kind: Kind { self.declaration.kind }
 
-    package var help: String { self.declaration.help }
+    /// What it counts or measures, in Markdown, as the reference page shows it.
+    package var meaning: String { self.declaration.meaning }
+
+    /// The same as a sentence of plain text, as Prometheus shows it.
+    package var help: String { Self.helps[self] ?? "" }
+
+    /// Made once, because every request for the metrics needs all of them.
+    private static let helps = Dictionary(
+        uniqueKeysWithValues: Metric.allCases.map { ($0, ReferenceText.sentence($0.declaration.meaning)) }
+    )
 
     /// The name of its label; `nil`: it has none.
     package var label: String? { self.declaration.label }

@@ -6,7 +6,8 @@ import CuecastWire
 /// The declaration of a metric.
 struct MetricDeclaration: Sendable {
     let kind: Metric.Kind
-    let help: String
+    /// What it counts or measures, and what each value of its label says, in Markdown.
+    let meaning: String
     /// The name of its label; `nil`: it has none.
     let label: String?
     /// The values of its label that are shown from the start, as 0.
@@ -17,50 +18,50 @@ struct MetricDeclaration: Sendable {
     /// Whether a gauge is kept in microseconds and shown in seconds.
     var isInMicroseconds = false
 
-    static func counter(_ help: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
-        Self(kind: .counter, help: help, label: label, labelsShownAtFirst: shown)
+    static func counter(_ meaning: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
+        Self(kind: .counter, meaning: meaning, label: label, labelsShownAtFirst: shown)
     }
 
-    static func gauge(_ help: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
-        Self(kind: .gauge, help: help, label: label, labelsShownAtFirst: shown)
+    static func gauge(_ meaning: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
+        Self(kind: .gauge, meaning: meaning, label: label, labelsShownAtFirst: shown)
     }
 
-    static func gaugeInMicroseconds(_ help: String) -> Self {
-        var gauge = Self.gauge(help)
+    static func gaugeInMicroseconds(_ meaning: String) -> Self {
+        var gauge = Self.gauge(meaning)
         gauge.isInMicroseconds = true
         return gauge
     }
 
-    static func histogram(_ help: String) -> Self {
-        Self(kind: .histogram, help: help, label: nil, labelsShownAtFirst: [])
+    static func histogram(_ meaning: String) -> Self {
+        Self(kind: .histogram, meaning: meaning, label: nil, labelsShownAtFirst: [])
     }
 }
 
 extension Metric {
-    /// The one place where it is declared: its kind, its help, its label, and the label's values that are shown at first.
+    /// The one place where it is declared: its kind, its meaning, its label, and the label's values that are shown at first.
     var declaration: MetricDeclaration {
         switch self {
         case .listenerRequests:
             .counter(
-                "Requests of listeners, by kind.",
+                "requests of listeners",
                 by: "kind",
                 [.join, .batch, .acknowledge, .time, .leave, .undecodable]
             )
         case .broadcastRequests:
             .counter(
-                "Requests of broadcasters, by kind.",
+                "requests of broadcasters",
                 by: "kind",
                 [.publish, .punch, .update, .postpone, .end, .cancel, .list, .undecodable]
             )
         case .broadcastAuthentications:
             .counter(
-                "Connections of broadcasters that showed a key, or did not, by what became of them.",
+                "connections of broadcasters if keys are required: `admitted`, `unknown_key`, `expired_key`, `mechanism`, `handshake` ([Refused broadcasters](../operations/broadcaster-keys.md#refused-broadcasters))",
                 by: "result",
                 [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
             )
         case .joinTokens:
             .counter(
-                "Tokens of joins that were checked, by what became of them.",
+                "checked tokens of joins: `granted`, or the reason of the refusal as for HTTP",
                 by: "result",
                 [
                     .granted, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature, .wrongIssuer,
@@ -69,87 +70,109 @@ extension Metric {
             )
         case .httpAuthorizations:
             .counter(
-                "Requests over HTTP that needed a right, or came by a wrong name, by what became of them.",
+                "requests over HTTP that needed a token, or used a wrong name: `granted`; `no_token`, `malformed`, `unknown_key`, `revoked_key`, `wrong_algorithm`, `wrong_signature`, `wrong_issuer`, `wrong_audience`, `expired`, `not_yet_valid`; `scope`; `host`, `origin`; `ticket` (for events: used, expired or invalid) ([Tokens](../operations/tokens.md#refusals))",
                 by: "result",
                 [
                     .granted, .noToken, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature,
                     .wrongIssuer, .wrongAudience, .expired, .notYetValid, .scope, .host, .origin, .ticket,
                 ]
             )
-        case .broadcasterKeys: .gauge("Public keys of broadcasters that the gateway knows.")
+        case .broadcasterKeys: .gauge("public keys in the file of broadcasters")
         case .refusals:
             .counter(
-                "Requests that were refused, by status.",
+                "refused requests",
                 by: "status",
                 StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
             )
-        case .auditRecords: .counter("Lines of the audit, by what became of them.", by: "result", [.kept, .lost])
+        case .auditRecords:
+            .counter(
+                "lines of the [audit](../operations/audit.md): `kept`; `lost`: there was no room for them",
+                by: "result",
+                [.kept, .lost]
+            )
         case .traces:
             .counter(
-                "Requests that came with a trace while tracing was on, by what became of that.",
+                "requests with a `traceparent` while tracing is on: `traced`; `not_sampled` by the caller; `left_out` by `tracing.ratio`; `over_limit`: `tracing.tracesPerSecondMax`; `invalid` ([Traces](../operations/traces.md))",
                 by: "result",
                 [.traced, .notSampled, .leftOut, .overLimit, .invalid]
             )
-        case .spans: .counter("Spans for the trace file, by what became of them.", by: "result", [.kept, .lost])
-        case .spansWaiting: .gauge("Spans that wait for the trace file.")
+        case .spans:
+            .counter(
+                "spans for the trace file: `kept`; `lost`: there was no room for them, or the file could not be written",
+                by: "result",
+                [.kept, .lost]
+            )
+        case .spansWaiting: .gauge("spans that wait for the trace file")
         case .joins:
             .counter(
-                "Joins, by what the listener had missed.",
+                "joins by what the player had missed: `current` (nothing), `recovered`, `snapshot`; `ahead`: the player knew more than the gateway, and got a snapshot",
                 by: "result",
                 [.current, .recovered, .snapshot, .ahead]
             )
-        case .batches: .counter("Batches handed out.")
-        case .deliveredAdvertisements: .counter("Advertisements of batches that are recorded as delivered.")
-        case .acknowledgedOutcomes: .counter("Outcomes confirmed as durable (repeats included).")
-        case .repeatedOutcomes: .counter("Outcomes that memory knew: confirmed without being logged again.")
+        case .batches: .counter("batches handed out")
+        case .deliveredAdvertisements:
+            .counter(
+                "advertisements of batches that are recorded as delivered: once for each session and break, and again if it gets a larger batch"
+            )
+        case .acknowledgedOutcomes: .counter("outcomes confirmed as durable, repeats included")
+        case .repeatedOutcomes: .counter("repeated outcomes answered from memory, without another record")
         case .trackings:
             .counter(
-                "Tracking URLs of the gateway that were called, by what they tell; the same one again is not counted.",
+                "called tracking URLs of the gateway by their event; repeats are not counted ([players](../players/hls-and-vast.md#tracking-urls))",
                 by: "kind",
                 TrackingKind.allCases.map(\.metricLabel)
             )
         case .trackingsRefused:
             .counter(
-                "Calls of tracking URLs that no gateway made, or not for this, by what is wrong.",
+                "refused tracking URLs: `malformed`, `forged` (wrong code), `unknown_key`, `revoked_key`, `other_break` (made for another break)",
                 by: "reason",
                 [.malformed, .unknownKey, .revokedKey, .forged, .otherBreak]
             )
-        case .acknowledgementGroups: .counter("Groups of acknowledgements and deliveries appended to the event log.")
+        case .acknowledgementGroups: .counter("groups of acknowledgements and deliveries appended to the log")
         case .countedOutcomes:
             .counter(
-                "Outcomes that the ledger counted as the first of their session, by kind.",
+                "outcomes that the ledger counted: the first of their session, each once; counted again after the loss of the ledger",
                 by: "outcome",
                 [.played, .ignored, .failed]
             )
-        case .noticesSent: .counter("Notices published (head notices and ticks not counted).")
-        case .notifiedListeners: .counter("Sessions that listened to a stream when one of its breaks was announced.")
-        case .headsSent: .counter("Head notices published.")
+        case .noticesSent:
+            .counter("notices, without head notices and ticks; each once, however many threads serve listeners")
+        case .notifiedListeners: .counter("sessions that listened to a stream when one of its breaks was announced")
+        case .headsSent: .counter("head notices, of each thread that has subscribers of the stream")
         case .repliesDropped:
-            .counter("Replies that could not be sent, by reason.", by: "reason", [.peerGone, .peerSlow])
+            .counter(
+                "replies to peers that disconnected (`peer_gone`), or to broadcasters that did not read (`peer_slow`)",
+                by: "reason",
+                [.peerGone, .peerSlow]
+            )
         case .framesRefused:
             .counter(
-                "Messages on a socket that are not requests, by reason.",
+                "messages that are not requests (`no_envelope`, `too_many_frames`) or not subscriptions (`not_a_subscription`); subscriptions to an invalid topic (`unknown_topic`), or to a stream that requires a token (`protected_topic`)",
                 by: "reason",
                 [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic, .protectedTopic]
             )
         case .limitsHit:
-            .counter("How often each named limit was reached.", by: "limit", LimitName.allCases.map(MetricLabel.limit))
-        case .logFailures: .counter("Appends that the event log failed.")
-        case .ledgerFailures: .counter("Times that the ledger failed to apply records.")
+            .counter(
+                "how often each [limit](limits.md) was reached",
+                by: "limit",
+                LimitName.allCases.map(MetricLabel.limit)
+            )
+        case .logFailures: .counter("failed appends to the log")
+        case .ledgerFailures: .counter("how often the ledger failed to apply records")
         case .breakEntries:
             .counter(
-                "Entries of the lane of breaks, by what became of them.",
+                "entries in the lane of breaks",
                 by: "result",
                 [.changed, .unchanged, .refused]
             )
-        case .listeners: .gauge("Sessions with a live lease.")
+        case .listeners: .gauge("sessions with a live lease")
         case .connections:
-            .gauge("Open connections, by socket.", by: "socket", [.notices, .requests, .broadcast, .http])
+            .gauge("open connections", by: "socket", [.notices, .requests, .broadcast, .http])
         case .connectionsEnded:
-            .counter("Connections that ended, by socket.", by: "socket", [.notices, .requests, .broadcast, .http])
+            .counter("connections that ended", by: "socket", [.notices, .requests, .broadcast, .http])
         case .connectionsClosed:
             .counter(
-                "Connections of listeners that the gateway closed, by reason.",
+                "listeners' connections that the gateway closed ([Closed connections](../operations/connections.md#closed-connections)), and those of broadcasters, as `unused`",
                 by: "reason",
                 [
                     .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .expired,
@@ -157,47 +180,50 @@ extension Metric {
                     .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
                 ]
             )
-        case .bytesWaiting: .gauge("Bytes that wait until listeners' connections take them.")
-        case .ringBytes: .gauge("Bytes of notices that wait, once for all connections that hear their stream.")
-        case .pushedConnections: .gauge("Connections that have notices pushed beside their answers.")
-        case .httpListeners: .gauge("Listeners that hear their stream's notices over HTTP now.")
+        case .bytesWaiting:
+            .gauge(
+                "bytes buffered for listeners' connections until they read them, or until the rest of a message arrives; without rings"
+            )
+        case .ringBytes: .gauge("bytes of notices in the rings of all streams, once for all connections")
+        case .pushedConnections: .gauge("connections that get notices beside their answers")
+        case .httpListeners: .gauge("listeners that get their stream's notices over HTTP now")
         case .httpListenersEnded:
             .counter(
-                "Listeners whose notices over HTTP came to an end, by reason.",
+                "listeners whose notices over HTTP ended: `slow` (too many notices pending), `stalled` (read nothing), `replaced` (the session listens elsewhere), `left`, `expired` (the token expired, its key was revoked, or the session was forgotten), `stopping`, `gone`",
                 by: "reason",
                 NoticeReaderEnd.allCases.map(\.metricLabel)
             )
         case .httpExchangesCut:
             .counter(
-                "Exchanges over HTTP that the gateway ended before their answers were sent, by reason.",
+                "HTTP exchanges that the gateway ended before their answers were sent: `late` (longer than 30 s since the request's head), `stalled` (a stream such as events whose peer read nothing for 30 s)",
                 by: "reason",
                 [.late, .stalled]
             )
         case .encryptionHandshakes:
             .counter(
-                "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake.",
+                "TLS handshakes with listeners ([results](../operations/tls.md#tls-for-listeners))",
                 by: "result",
                 [
                     .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation,
                     .late, .gone, .refused,
                 ]
             )
-        case .encryptedConnections: .gauge("Open connections of listeners that are encrypted by the gateway.")
+        case .encryptedConnections: .gauge("open listeners' connections that the gateway encrypts")
         case .certificateExpiry:
             .gauge(
-                "Until when a certificate is valid, by whom it is shown to, in seconds since 1970; 0: there is none.",
+                "end of the certificate of the `listeners`' ports or of `http`, in seconds since 1970; 0: no certificate",
                 by: "socket",
                 [.listeners, .http]
             )
         case .httpHandshakes:
             .counter(
-                "Handshakes of TLS over HTTP's port, by what became of them.",
+                "TLS handshakes over HTTP's port ([results](../operations/tls.md#tls-for-http))",
                 by: "result",
                 [.done, .plaintext, .failed, .gone]
             )
         case .proxyHeaders:
             .counter(
-                "Connections that a balancer passed on, by what became of what it says about them.",
+                "connections with a PROXY header ([results](../operations/balancers.md))",
                 by: "result",
                 [
                     .client, .balancer, .untrusted, .noSignature, .version, .tooLong, .family, .malformed, .checksum,
@@ -205,49 +231,59 @@ extension Metric {
                 ]
             )
         case .memoryReturns:
-            .counter("Times that memory of ended connections, and of the stores' caches, was given back to the system.")
-        case .storeCacheBytes: .gauge("What the stores hold in memory only to be faster.")
-        case .subscribedStreams: .gauge("Streams that at least one connection subscribes to.")
-        case .streams: .gauge("Streams on the board.")
+            .counter("how often memory of ended connections, and of the stores' caches, was returned to the system")
+        case .storeCacheBytes:
+            .gauge(
+                "memory of the caches of event log, ledger and audit: pages, and the newest records; 98 MiB at most, beside the readers' pages. The gateway releases it after many connections have ended."
+            )
+        case .subscribedStreams: .gauge("streams with a subscriber")
+        case .streams: .gauge("streams on the board")
         case .boardBytes:
-            .gauge("What the streams and breaks on the board come to in memory, as its limit counts them.")
-        case .logOffset: .gauge("The offset of the newest record, by lane.", by: "lane")
-        case .ledgerOffset: .gauge("The offset up to which the ledger counts, by lane.", by: "lane")
-        case .ledgerLag: .gauge("Records that the ledger is behind, by lane.", by: "lane")
-        case .ledgerCopies: .counter("Copies of the ledger, by what became of them.", by: "result", [.made, .failed])
-        case .ledgerCopyTime: .gauge("When the newest checked copy of the ledger was made, in seconds since 1970.")
-        case .ledgerCopyBytes: .gauge("The size of the newest checked copy of the ledger.")
-        case .ledgerCopySeconds: .histogram("From beginning a copy of the ledger until it is checked, in seconds.")
-        case .ledgerRecoveries: .counter("Times that the ledger was lost or damaged and counted anew.")
-        case .ledgerGaps: .gauge("Stretches of records that were lost before the ledger counted them.")
-        case .acknowledgementsWaiting: .gauge("Acknowledgements that wait for the event log.")
+            .gauge("memory of the streams and breaks on the board, as its limit counts it")
+        case .logOffset: .gauge("newest record of the log", by: "lane")
+        case .ledgerOffset: .gauge("newest record that the ledger has counted", by: "lane")
+        case .ledgerLag: .gauge("records that the ledger has not counted", by: "lane")
+        case .ledgerCopies: .counter("copies of the ledger: `made`, `failed`", by: "result", [.made, .failed])
+        case .ledgerCopyTime: .gauge("when the newest checked copy of the ledger was made, in seconds since 1970")
+        case .ledgerCopyBytes: .gauge("size of the newest checked copy of the ledger")
+        case .ledgerCopySeconds: .histogram("from the beginning of a copy of the ledger until it is checked")
+        case .ledgerRecoveries: .counter("how often the ledger was lost or damaged and counted anew")
+        case .ledgerGaps: .gauge("gaps: records that were lost before they were counted")
+        case .acknowledgementsWaiting: .gauge("acknowledgements that wait for the log")
         case .logLinesSuppressed:
             .counter(
-                "Log lines that were dropped because there were too many of their kind, or because standard error was not read.",
+                "dropped log lines: too many of a kind (`changes`, `refusals`, `authentication`, `unreadable`, `frames`, `sockets`, `http`), or standard error was not read (`unread`)",
                 by: "kind",
                 [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http, .unread]
             )
-        case .alarm: .gauge("1 while an alarm is raised, by alarm.", by: "alarm", Alarm.allCases.map(MetricLabel.alarm))
+        case .alarm:
+            .gauge(
+                "1 while an [alarm](alarms.md) is raised, 0 otherwise; as `/readyz`",
+                by: "alarm",
+                Alarm.allCases.map(MetricLabel.alarm)
+            )
         case .ready:
             .gauge(
-                "1 while a part works that requests need, by part; the gateway is ready when all do.",
+                "1 while a part works that requests need: `log`, `board`, `sockets`; `/readyz` is 200 if all are 1",
                 by: "part",
                 [.log, .board, .sockets]
             )
-        case .startTime: .gauge("When the gateway started, by its clock, in seconds since 1970.")
-        case .logBytes: .gauge("The bytes of the event log's file, with what is on its way into it.")
-        case .logUsedBytes: .gauge("What records and snapshots take in the event log.")
-        case .logUsedBytesMax: .gauge("What they may take before new work is refused (log.bytesMax).")
-        case .ledgerBytes: .gauge("The bytes of the ledger's file, with what is on its way into it.")
-        case .diskFreeBytes: .gauge("The bytes that are free for the gateway where its data directory is.")
-        case .openDescriptors: .gauge("Open file descriptors.")
-        case .descriptorsMax: .gauge("The most file descriptors that the process may have.")
-        case .residentMemory: .gauge("The memory that the process has at present.")
+        case .startTime:
+            .gauge("start of the gateway, by its clock, in seconds since 1970; it changes with each restart")
+        case .logBytes: .gauge("bytes of the log's file, with `-wal`")
+        case .logUsedBytes: .gauge("bytes of records and snapshots in the log's file; the rest is reused")
+        case .logUsedBytesMax: .gauge("the most bytes that records and snapshots may take: `log.bytesMax`")
+        case .ledgerBytes: .gauge("bytes of the ledger's file, with `-wal`")
+        case .diskFreeBytes: .gauge("free bytes on the disk of the data directory")
+        case .openDescriptors: .gauge("open file descriptors")
+        case .descriptorsMax: .gauge("limit on open file descriptors")
+        case .residentMemory: .gauge("memory of the process")
         case .clockDifferenceSeconds:
-            .gaugeInMicroseconds("How far the wall clock is ahead of the gateway's clock, in seconds.")
-        case .appendSeconds: .histogram("From handing a group to the event log until it is durable, in seconds.")
-        case .noticeSeconds: .histogram("From receiving a publication until its notice is sent, in seconds.")
-        case .scheduleLateSeconds: .histogram("How late an announcement was recorded after it fell due, in seconds.")
+            .gaugeInMicroseconds("how far the wall clock is ahead of the gateway's clock; negative: behind")
+        case .appendSeconds: .histogram("from handing a group to the log until it is durable")
+        case .noticeSeconds:
+            .histogram("from receiving a publication until every thread that serves listeners has its notice")
+        case .scheduleLateSeconds: .histogram("how late announcements were recorded")
         }
     }
 }

@@ -7,8 +7,8 @@ extension ListenerRequestHandler {
         /// Which run of the gateway this is; random.
         package var instance: UInt64
         /// How often a stream's position is repeated to subscribers when nothing else happens.
-        package var headInterval: Duration = .seconds(5)
-        package var lease: Duration = .seconds(300)
+        package var headInterval: Duration = SettingDefaults.headInterval
+        package var lease: Duration = SettingDefaults.lease
         package var listenersMax = DescriptorReserve.listenersDefaultMax
         /// 0: no limit.
         package var requestsPerSessionPerSecondMax: Double

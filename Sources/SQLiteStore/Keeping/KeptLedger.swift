@@ -19,7 +19,7 @@ import Synchronization
 package final class KeptLedger: LedgerKeeping, CachingStore {
     package struct Settings: Hashable, Sendable {
         /// How many copies are kept.
-        package var copiesKept = 3
+        package var copiesKept = SettingDefaults.ledgerCopiesKept
         /// A ledger up to this size, with a log up to twice of it, is checked before it serves where it was not closed
         /// properly; larger ones while they serve.
         package var checkAtStartBytesMax = 32 * 1_048_576
