@@ -9,7 +9,7 @@ struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print who asked for what to be changed: when, from where, and what became of it.",
         discussion: """
-            Every request that would change something stands there, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
+            The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
             reloads, and the commands of the gateway's machine that change something.
 
             The gateway may ask for a token with the scope read, as 'cuecast report' does.

@@ -1646,7 +1646,7 @@ export const state = {
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
 
-/// How long the sentence after a change stands there.
+/// How long the sentence after a change is shown.
 const TOAST_MS = 6_000;
 let toastTimer = null;
 
