@@ -7,7 +7,7 @@ import GatewayHTTP
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print who asked for what to be changed: when, from where, and what became of it.",
+        abstract: "Print the requested changes: who asked, when, from where, and the result.",
         discussion: """
             The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
             reloads, and the commands of the gateway's machine that change something.

@@ -54,13 +54,13 @@ extension Metric {
             )
         case .broadcastAuthentications:
             .counter(
-                "Connections of broadcasters that showed a key, or did not, by what became of them.",
+                "Connections of broadcasters, with a key or without, by result.",
                 by: "result",
                 [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
             )
         case .joinTokens:
             .counter(
-                "Tokens of joins that were checked, by what became of them.",
+                "Checked tokens of joins, by result.",
                 by: "result",
                 [
                     .granted, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature, .wrongIssuer,
@@ -69,7 +69,7 @@ extension Metric {
             )
         case .httpAuthorizations:
             .counter(
-                "Requests over HTTP that needed a right, or came by a wrong name, by what became of them.",
+                "Requests over HTTP that needed a right, or had a wrong host name, by result.",
                 by: "result",
                 [
                     .granted, .noToken, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature,
@@ -83,14 +83,14 @@ extension Metric {
                 by: "status",
                 StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
             )
-        case .auditRecords: .counter("Lines of the audit, by what became of them.", by: "result", [.kept, .lost])
+        case .auditRecords: .counter("Lines of the audit, by result.", by: "result", [.kept, .lost])
         case .traces:
             .counter(
-                "Requests that came with a trace while tracing was on, by what became of that.",
+                "Requests with a trace while tracing was on, by result.",
                 by: "result",
                 [.traced, .notSampled, .leftOut, .overLimit, .invalid]
             )
-        case .spans: .counter("Spans for the trace file, by what became of them.", by: "result", [.kept, .lost])
+        case .spans: .counter("Spans for the trace file, by result.", by: "result", [.kept, .lost])
         case .spansWaiting: .gauge("Spans that wait for the trace file.")
         case .joins:
             .counter(
@@ -101,7 +101,7 @@ extension Metric {
         case .batches: .counter("Batches handed out.")
         case .deliveredAdvertisements: .counter("Advertisements of batches that are recorded as delivered.")
         case .acknowledgedOutcomes: .counter("Outcomes confirmed as durable (repeats included).")
-        case .repeatedOutcomes: .counter("Outcomes that memory knew: confirmed without being logged again.")
+        case .repeatedOutcomes: .counter("Duplicate outcomes answered from the cache.")
         case .trackings:
             .counter(
                 "Tracking URLs of the gateway that were called, by what they tell; the same one again is not counted.",
@@ -138,7 +138,7 @@ extension Metric {
         case .ledgerFailures: .counter("Times that the ledger failed to apply records.")
         case .breakEntries:
             .counter(
-                "Entries of the lane of breaks, by what became of them.",
+                "Entries of the lane of breaks, by result.",
                 by: "result",
                 [.changed, .unchanged, .refused]
             )
@@ -163,7 +163,7 @@ extension Metric {
         case .httpListeners: .gauge("Listeners that hear their stream's notices over HTTP now.")
         case .httpListenersEnded:
             .counter(
-                "Listeners whose notices over HTTP came to an end, by reason.",
+                "Listeners over HTTP whose notices ended, by reason.",
                 by: "reason",
                 NoticeReaderEnd.allCases.map(\.metricLabel)
             )
@@ -175,7 +175,7 @@ extension Metric {
             )
         case .encryptionHandshakes:
             .counter(
-                "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake.",
+                "TLS handshakes with listeners, and ends of sessions after them, by result.",
                 by: "result",
                 [
                     .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation,
@@ -191,13 +191,13 @@ extension Metric {
             )
         case .httpHandshakes:
             .counter(
-                "Handshakes of TLS over HTTP's port, by what became of them.",
+                "TLS handshakes at the port for HTTP, by result.",
                 by: "result",
                 [.done, .plaintext, .failed, .gone]
             )
         case .proxyHeaders:
             .counter(
-                "Connections that a balancer passed on, by what became of what it says about them.",
+                "Connections that a balancer passed on, by the result of its header.",
                 by: "result",
                 [
                     .client, .balancer, .untrusted, .noSignature, .version, .tooLong, .family, .malformed, .checksum,
@@ -206,15 +206,15 @@ extension Metric {
             )
         case .memoryReturns:
             .counter("Times that memory of ended connections, and of the stores' caches, was given back to the system.")
-        case .storeCacheBytes: .gauge("What the stores hold in memory only to be faster.")
+        case .storeCacheBytes: .gauge("Bytes of the stores' caches in memory.")
         case .subscribedStreams: .gauge("Streams that at least one connection subscribes to.")
         case .streams: .gauge("Streams on the board.")
         case .boardBytes:
-            .gauge("What the streams and breaks on the board come to in memory, as its limit counts them.")
+            .gauge("Bytes of the streams and breaks on the board, as its limit counts them.")
         case .logOffset: .gauge("The offset of the newest record, by lane.", by: "lane")
         case .ledgerOffset: .gauge("The offset up to which the ledger counts, by lane.", by: "lane")
         case .ledgerLag: .gauge("Records that the ledger is behind, by lane.", by: "lane")
-        case .ledgerCopies: .counter("Copies of the ledger, by what became of them.", by: "result", [.made, .failed])
+        case .ledgerCopies: .counter("Copies of the ledger, by result.", by: "result", [.made, .failed])
         case .ledgerCopyTime: .gauge("When the newest checked copy of the ledger was made, in seconds since 1970.")
         case .ledgerCopyBytes: .gauge("The size of the newest checked copy of the ledger.")
         case .ledgerCopySeconds: .histogram("From beginning a copy of the ledger until it is checked, in seconds.")
@@ -236,8 +236,9 @@ extension Metric {
             )
         case .startTime: .gauge("When the gateway started, by its clock, in seconds since 1970.")
         case .logBytes: .gauge("The bytes of the event log's file, with what is on its way into it.")
-        case .logUsedBytes: .gauge("What records and snapshots take in the event log.")
-        case .logUsedBytesMax: .gauge("What they may take before new work is refused (log.bytesMax).")
+        case .logUsedBytes: .gauge("Bytes of records and snapshots in the event log.")
+        case .logUsedBytesMax:
+            .gauge("The most bytes of records and snapshots before new work is refused (log.bytesMax).")
         case .ledgerBytes: .gauge("The bytes of the ledger's file, with what is on its way into it.")
         case .diskFreeBytes: .gauge("The bytes that are free for the gateway where its data directory is.")
         case .openDescriptors: .gauge("Open file descriptors.")

@@ -77,7 +77,7 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - tell: says what became of a change.
+  /// - tell: shows the result of a change.
   /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
   constructor(client, dialog, tell, home) {
     this.client = client;

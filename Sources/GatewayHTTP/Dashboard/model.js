@@ -30,7 +30,7 @@ export function announce(sentence) { $("said").textContent = sentence; }
 const TOAST_MS = 6_000;
 let toastTimer = null;
 
-/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+/// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
 export function tell(sentence) {
   announce(sentence);
   const toast = $("toast");

@@ -89,7 +89,7 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - tell: says what became of a change.
+  /// - tell: shows the result of a change.
   /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
   constructor(client, dialog, tell, home) {
     this.client = client;
@@ -956,7 +956,7 @@ dialog button { min-height: 36px; }
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
+// The dashboard: the state of the gateway, the outcomes of its breaks, and the buttons that change them.
 //
 // Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
 // gateway's events, at most once a second; each frame writes only what has changed.
@@ -1650,7 +1650,7 @@ export function announce(sentence) { $("said").textContent = sentence; }
 const TOAST_MS = 6_000;
 let toastTimer = null;
 
-/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+/// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
 export function tell(sentence) {
   announce(sentence);
   const toast = $("toast");

@@ -33,7 +33,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             "/v1/reports",
             id: "listReports",
             tag: "Reports",
-            "Tell who did what: what was delivered, and what became of it, by break and ad.",
+            "Report deliveries and outcomes, by break and ad.",
             details: """
                 Of a page with `from`, `to` or `ad` \(ReportQuery.breaksLookedAtMax) breaks are looked at: it may have fewer breaks than were \
                 asked for, or none, and `before` all the same. As CSV, the next page stands in the head: `Link`. With `variant` both `stream` and \
@@ -383,9 +383,9 @@ extension ReportDocument.Counts {
                 "ignored": Schema.count(),
                 "failed": Schema.count(),
                 "unknown": Schema.count("Delivered and without an outcome."),
-                "repeats": Schema.count("Outcomes that came again; absent in a report by variant."),
+                "repeats": Schema.count("Repeated outcomes; absent in a report by variant."),
                 "contradictions": Schema.count(
-                    "Outcomes that say something else than what stands; absent in a report by variant."
+                    "Outcomes that contradict the counted one; absent in a report by variant."
                 ),
                 "inferred": Schema.count("Of `played`: concluded from the time that passed."),
                 "heardMilliseconds": Schema.count("Of `played`: what was heard of them together."),
