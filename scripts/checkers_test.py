@@ -336,6 +336,30 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(self.words("The key is in the file. `nobody` is a user.\n\n```\nchown nobody data\n```\n"), [])
         self.assertEqual(self.words("Whoever reads.\n", "docs/other/run.md"), [])
 
+    def comments(self, path, text):
+        self.write(path, text)
+        return CHECK_DOCUMENTS.offences_of_comments(self.root)
+
+    def test_an_avoided_word_in_a_comment_or_a_test_name_is_named_with_its_line(self):
+        advice = CHECK_DOCUMENTS.AVOIDED_WORDS["nobody"]
+        for path, text in (
+            ("Sources/Edge/Loop.swift", "let a = 1\n    // Nobody reads it.\n"),
+            ("Tests/EdgeTests/LoopTests.swift", "\n    @Test func `nobody reads it`() {}\n"),
+            ("Tests/EndToEnd/test_loop.py", "\n    def test_nobody_reads_it(self):\n"),
+        ):
+            self.assertEqual(self.comments(path, text), [f'{path}:2: avoid "nobody": {advice}'])
+            (self.root / path).unlink()
+
+    def test_a_summary_that_begins_with_a_question_word_is_named(self):
+        path = "Sources/Edge/Loop.swift"
+        fault = f"{path}:1: begin the summary with its subject, not with a question word"
+        self.assertEqual(self.comments(path, "/// What a loop holds.\n"), [fault])
+
+    def test_plain_comments_strings_and_later_lines_pass(self):
+        text = '/// The bytes of `nobody`.\n///\n/// What follows is an example.\nlet user = "nobody"  // reads as a user\n'
+        self.assertEqual(self.comments("Sources/Edge/Loop.swift", text), [])
+        self.assertEqual(self.comments("Sources/GatewayHTTP/Generated/Files.swift", "/// What nobody reads.\n"), [])
+
     def test_a_plain_page_that_is_gone_is_named(self):
         self.words("")
         (self.root / "CHANGELOG.md").unlink()

@@ -7,9 +7,9 @@ import GatewayDocuments
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print who asked for what to be changed: when, from where, and what became of it.",
+        abstract: "Print the requested changes: who asked, when, from where, and the result.",
         discussion: """
-            Every request that would change something stands there, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
+            The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
             reloads, and the commands of the gateway's machine that change something.
 
             The gateway may ask for a token with the scope read, as 'cuecast report' does.

@@ -23,7 +23,8 @@ struct BreakName: ParsableArguments {
 /// The revision that a break must have: `--expected-revision 3`.
 struct RevisionOption: ParsableArguments {
     @Option(
-        help: "Change nothing unless the break has this revision ('cuecast breaks --format json'), or is so already."
+        help:
+            "Change nothing unless the break has this revision ('cuecast breaks --format json'), or has these values already."
     )
     var expectedRevision: UInt64?
 }

@@ -9,7 +9,7 @@ import Gateway
 struct Cuecast: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cuecast",
-        abstract: "Ad push gateway for live streams: publish breaks, tell listeners, count what became of every ad.",
+        abstract: "Ad push gateway for live streams: publish breaks, notify listeners, count the outcome of every ad.",
         discussion: """
             Run a gateway:       cuecast serve --data-dir ./data
             Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s

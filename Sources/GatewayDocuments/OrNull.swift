@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// A member of a document that stands there as `null` where it has no value, so that every document has the same members.
+/// A member of a document that is written as `null` if it has no value, so that every document has the same members.
 @propertyWrapper
 package struct OrNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     package var wrappedValue: Value?

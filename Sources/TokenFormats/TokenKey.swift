@@ -31,7 +31,7 @@ package enum TokenKeyState: String, Codable, CaseIterable, Sendable {
     case revoked
 }
 
-/// One key of a JWKS file (RFC 7517), as it stands there.
+/// One key of a JWKS file (RFC 7517), as it is in the file.
 ///
 /// Fields that are not named here are passed over when a file is read, and left out when one is written.
 package struct TokenKey: Codable, Sendable, CustomStringConvertible {

@@ -43,8 +43,8 @@ package enum TokenKeyDocument {
             _ = try JSONReader.read(bytes)
             return keys
         } catch let fault as JSONReader.Fault {
-            // Not its reason, which names what stands there.
-            throw TokenKeyFaults(["line \(fault.line): it is no strict JSON: a member stands there twice, for instance"]
+            // Not its reason, which contains the member.
+            throw TokenKeyFaults(["line \(fault.line): it is no strict JSON: a member is listed twice, for instance"]
             )
         } catch let error as DecodingError {
             throw TokenKeyFaults([Self.sentence(for: error)])

@@ -31,7 +31,7 @@ struct ContractTests {
             (scripted("b1", [("", 1)]), "1 to 128 bytes"),
             (scripted("b1", [("a", 0)]), "duration above 0"),
             (scripted("b1", [("a", 3_601)]), "advertisementDurationMillisecondsMax"),
-            (twice, "stands there twice"),
+            (twice, "is listed twice"),
             (scripted("b1", [("a", 1)], duration: 0), "above 0, or absent"),
             (scripted("b1", [("a", 1)], duration: 21_601), "breakDurationMillisecondsMax"),
         ]

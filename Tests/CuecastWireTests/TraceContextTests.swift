@@ -94,7 +94,7 @@ struct TraceContextTests {
             scalars[place] = generator.pick(all)
             let text = String(String.UnicodeScalarView(scalars))
             guard let parent = TraceParent(text) else { continue }
-            // What is taken is as long as it must be, and all of it stands there.
+            // An accepted field has the required length, and is complete.
             #expect(text.utf8.count == TraceParent.byteCount, "CUECAST_SEED=\(SeededGenerator.seed) \(text)")
             #expect(text.contains(parent.context.traceID) && text.contains(parent.context.spanID))
         }

@@ -312,7 +312,7 @@ extension WirePeer {
 
     /// Shakes hands and hears a stream, for sure.
     func subscribe(to stream: String) throws {
-        // All in one piece: however busy the machine is, it never stands there without a subscription.
+        // All in one piece: however busy the machine is, it is never without a subscription.
         var bytes = self.session.greeting + self.session.ready()
         Outgoing.appendSubscription(Array(stream.utf8) + [0], to: &bytes)
         Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)

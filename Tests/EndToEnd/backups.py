@@ -145,7 +145,7 @@ def check_books(certain_breaks, certain_outcomes):
     """Compares the ledger's rows with what clients remember; the gateway does not run. Gives the highest number of a break."""
     database = sqlite3.connect(f"file:{data}/ledger.sqlite?mode=ro", uri=True)
     names = dict(database.execute("SELECT break_number, id FROM breaks"))
-    assert len(set(names.values())) == len(names), "an id stands there under two numbers"
+    assert len(set(names.values())) == len(names), "an id has two numbers"
     missing = certain_breaks - set(names.values())
     assert not missing, f"breaks from before the backup are lost: {list(missing)[:5]}"
     assert set(names.values()) <= possible_breaks, "breaks that were not published"
@@ -153,7 +153,7 @@ def check_books(certain_breaks, certain_outcomes):
     for number, session, ordinal, kind in database.execute(
             "SELECT break_number, session, ordinal, kind FROM outcomes"):
         key = (names[number], bytes(session), NAMES[ordinal])
-        assert key not in rows, "a key stands there twice"
+        assert key not in rows, "a key is listed twice"
         rows[key] = kind
     lost = [key for key, kind in certain_outcomes.items() if rows.get(key) != kind]
     assert not lost, f"outcomes confirmed before the backup are lost or differ: {len(lost)}, for instance {lost[:3]}"

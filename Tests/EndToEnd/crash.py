@@ -164,7 +164,7 @@ LEDGER_ROWS = "SELECT break_number, session, ordinal, kind FROM outcomes"
 rows = {}
 for number, session, ordinal, kind in database.execute(LEDGER_ROWS):
     key = (numbers[number], bytes(session), names[ordinal])
-    assert key not in rows, "a key stands there twice"
+    assert key not in rows, "a key is listed twice"
     rows[key] = kind
 expected = {key: kinds.get(outcome, 2) for key, outcome in confirmed_outcomes.items() if key[2]}
 lost = [key for key in expected if rows.get(key) != expected[key]]

@@ -8,7 +8,7 @@ import test_https
 
 
 class Screen:
-    """A program on a terminal of its own: what stands there, and keys.
+    """A program on a terminal of its own: its content, and keys.
 
     It knows as much of a terminal as the program may use, and insists on it.
     """
@@ -20,7 +20,7 @@ class Screen:
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.program)
         self.modes, self.cells, self.row, self.column = set(), {}, 0, 0
-        #: The screen that is not shown: what stands there, and its cursor.
+        #: The screen that is not shown: its content, and its cursor.
         self.other = {}, 0, 0
         self.rest = b""
         self.lock = threading.Lock()

@@ -96,7 +96,7 @@ struct AcknowledgementTests {
         let unknown = try counter.acknowledge([Counter.played("ad7", at: 10)], at: 31).refusal
         #expect(unknown == Refusal(.notFound, "The break b1 has no advertisement ad7."))
         let twice = try counter.acknowledge([Counter.played(at: 10), Counter.played(at: 11)], at: 31).refusal
-        #expect(twice == Refusal(.invalid, "The advertisement ad0 stands there twice."))
+        #expect(twice == Refusal(.invalid, "The advertisement ad0 is listed twice."))
         #expect(counter.handler.group.isEmpty, "one wrong outcome refuses all")
     }
 

@@ -46,7 +46,7 @@ final class TokenKeyFileTests {
     @Test(arguments: [
         ("", "it is not JSON"), ("null", "it must be an object"), ("[]", "it must be an object"), ("{}", "keys"),
         (#"{"keys":7}"#, "it must be an object with a list 'keys'"), (#"{"keys":[]}"#, "it has no key"),
-        ("{\"keys\":[],\n\"keys\":[]}", "line 2: it is no strict JSON: a member stands there twice"),
+        ("{\"keys\":[],\n\"keys\":[]}", "line 2: it is no strict JSON: a member is listed twice"),
         (#"{"keys":[7]}"#, "key 1"), (#"{"keys":[{"kty":"oct","alg":"HS256"}]}"#, "key 1: the field kid is missing"),
         (#"{"keys":[{"kty":"oct","kid":"","alg":"HS256","k":"x"}]}"#, "key 1: kid must be"),
         (#"{"keys":[{"kty":"oct","kid":"a b","alg":"HS256","k":"x"}]}"#, "key 1: kid must be"),

@@ -60,7 +60,7 @@ struct AuditTrailTests {
                 by: studio,
                 from: origin
             )
-            // What changes nothing by its kind stands there not.
+            // A request that changes nothing by its kind is not listed.
             _ = try await broadcaster.ask(.list(BroadcastRequest.List()))
 
             let lines = try await self.lines(4)
@@ -213,7 +213,7 @@ struct AuditTrailTests {
         }
     }
 
-    @Test func `what finds no room is counted, alarms, and stands there as missing`() async throws {
+    @Test func `a record without capacity is counted, raises the alarm, and is listed as missing`() async throws {
         let trail = Trail(self.audit) { $0.recordsWaitingMax = 3 }
         try await trail.run {
             self.audit.fail("the disk is gone")

@@ -40,7 +40,7 @@
         /// Closing: ``AdPluginConformance/Options/close`` is not given, and the presenter cannot be closed.
         case closing
 
-        /// What, and why.
+        /// The rule, and the reason.
         public var description: String {
             switch self {
             case .failing: "failing, because no ad unit is known that has no advertisement"

@@ -7,7 +7,7 @@
 /// generated decoder would accept the request too and would find the same; for everything else, wrong requests among them,
 /// the caller decodes in full. Whether texts are valid ids is left to the caller, who compares their bytes with ids that are.
 ///
-/// Every field stands there at most once, in the order of the numbers, as encoders write them: such a frame holds nothing
+/// Every field is there at most once, in the order of the numbers, as encoders write them: such a frame holds nothing
 /// but what is read here, so that it may be kept as it is.
 package struct ScannedRequest: Sendable {
     package enum Kind: Sendable {

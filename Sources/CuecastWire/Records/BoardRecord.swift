@@ -138,11 +138,11 @@ package struct BoardRecord: Hashable, Sendable {
         self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
         self.streams = try wire.streams.map { (stream) throws(WireError) in try StreamRecord(wire: stream) }
         guard Set(self.streams.map(\.stream)).count == self.streams.count else {
-            throw .invalid(field: "streams", rule: "one stands there twice")
+            throw .invalid(field: "streams", rule: "one is listed twice")
         }
         // Most parts have one break.
         guard self.breaks.count < 2 || Set(self.breaks.map(\.publish.request.key)).count == self.breaks.count else {
-            throw .invalid(field: "breaks", rule: "one stands there twice")
+            throw .invalid(field: "breaks", rule: "one is listed twice")
         }
     }
 

@@ -128,7 +128,7 @@ package struct JSONReader {
             self.skipSpace()
             guard self.next == UInt8(ascii: "\"") else { throw self.fault("a key in quotes is expected here") }
             let key = try self.string()
-            guard keys.insert(key).inserted else { throw self.fault("the key \(key) stands there twice") }
+            guard keys.insert(key).inserted else { throw self.fault("the key \(key) is listed twice") }
             guard self.take(UInt8(ascii: ":")) else { throw self.fault("a colon is expected after the key \(key)") }
             members.append((key, try self.value(depth: depth + 1)))
         } while self.take(UInt8(ascii: ","))

@@ -209,7 +209,7 @@ extension AdvertisementContent {
             var content = content(each)
             try content.check()
             guard seen.insert(content.id).inserted else {
-                throw .invalid(field: "advertisements", rule: "the id \(content.id) stands there twice")
+                throw .invalid(field: "advertisements", rule: "the id \(content.id) is listed twice")
             }
             list.append(content)
         }

@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Keeps who asked for what to be changed, when, from where, and what became of it.
+/// Records the requested changes: who asked, when, from where, and the result.
 ///
 /// `note` returns at once: lines wait in memory for the store, up to a bound, and go to it in groups. A line that comes alone goes at
 /// once; after a group the next one gathers for `gatherFor`, so that a burst of requests does not share its processor with a

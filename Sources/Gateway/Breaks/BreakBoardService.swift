@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// An observer that learns what became of the records of the lane `breaks`.
+/// An observer of the results of the records of the lane `breaks`.
 package protocol BoardObserver: Sendable {
     /// A group was applied. Called before its notices are sent; returns at once.
     ///

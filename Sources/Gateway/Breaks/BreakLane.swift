@@ -4,7 +4,7 @@
 import CuecastWire
 import GatewayCore
 
-/// Gathers entries for the lane `breaks` into groups, and finds the broadcasters that wait for what became of them.
+/// Gathers entries for the lane `breaks` into groups, and finds the broadcasters that wait for their results.
 ///
 /// A group carries the id of its append, so that the group is known when it is read back from the log. The log's confirmation and
 /// the board's results may come in either order.

@@ -174,10 +174,10 @@ final class BroadcastCalls: Sendable {
 }
 
 extension Refusal {
-    /// The gateway has stopped before it knew what became of a request.
+    /// The gateway has stopped before it knew the result of a request.
     fileprivate static let stopped = Refusal(
         .draining,
-        "The gateway stopped before it knew what became of this; ask again, a repeat does no harm.",
+        "The gateway stopped before it knew the result of this request; send it again, a repeat does no harm.",
         retryAfter: .seconds(1)
     )
 }

@@ -35,7 +35,7 @@ struct BroadcastRecorder: Sendable {
             self.peers.log(
                 .changes,
                 .info,
-                reply.changed ? "a broadcaster changed a break" : "a broadcaster asked for what is so already",
+                reply.changed ? "a broadcaster changed a break" : "a broadcaster's request had no effect",
                 waiting.metadata(["state": "\(info.state)"])
             )
         case .refused(let refusal):

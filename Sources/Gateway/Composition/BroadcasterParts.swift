@@ -20,7 +20,7 @@ struct BroadcasterParts: Sendable {
     ///   - keys: tell broadcasters apart.
     ///   - clock: has begun.
     ///   - listeners: are counted, and told when the log has failed.
-    ///   - recorder: keeps what became of requests.
+    ///   - recorder: records the results of requests.
     ///   - common: what every part is given.
     /// - Throws: where the system has no thread more.
     init(

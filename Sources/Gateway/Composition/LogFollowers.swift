@@ -19,7 +19,7 @@ struct LogFollowers: Sendable {
     ///   - configuration: checked.
     ///   - log: loaded.
     ///   - ledger: open.
-    ///   - desk: hears first what became of its entries.
+    ///   - desk: gets the results of its entries first.
     ///   - listeners: get the notices.
     ///   - traces: which requests are traced.
     ///   - common: what every part is given.

@@ -43,7 +43,7 @@ final class TokenChecks: Service {
     ///
     /// - Parameters:
     ///   - token: of a join.
-    ///   - done: called once, on the checking thread, with what became of it.
+    ///   - done: called once, on the checking thread, with the result.
     /// - Returns: whether there is room; if not, nothing is called.
     func submit(_ token: String, done: @escaping @Sendable (Result<ListenerGrant, Refusal>) -> Void) -> Bool {
         guard case .enqueued = self.sink.yield(Check(token: token, done: done)) else { return false }

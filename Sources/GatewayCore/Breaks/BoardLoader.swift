@@ -31,7 +31,7 @@ package struct BoardLoader {
     /// - Throws: `invalid` where it contradicts the parts before.
     package mutating func read(_ part: BoardRecord) throws(WireError) {
         for each in part.streams where self.streams[each.stream] != nil {
-            throw .invalid(field: "streams", rule: "the stream \(each.stream) stands there twice")
+            throw .invalid(field: "streams", rule: "the stream \(each.stream) is listed twice")
         }
         let together = Set(part.streams.map(\.stream))
         var numbers: Set<BreakNumber> = []
@@ -42,7 +42,7 @@ package struct BoardLoader {
                 throw .invalid(field: "breaks", rule: "\(key) is of a stream that is not there")
             }
             guard stream?[key.id] == nil, numbers.insert(each.number).inserted else {
-                throw .invalid(field: "breaks", rule: "\(key) stands there twice")
+                throw .invalid(field: "breaks", rule: "\(key) is listed twice")
             }
         }
         self.add(part)

@@ -129,7 +129,7 @@ package struct KeyRing: Hashable, Sendable {
 
     /// Reads what `text` wrote; never traps.
     ///
-    /// - Throws: with the number of the line that is wrong, and nothing of what stands there.
+    /// - Throws: with the number of the line that is wrong, and nothing of its content.
     package init(text: String) throws(KeyRingFault) {
         var keys: [SigningKey] = []
         var (hasTitle, hasEnd) = (false, false)

@@ -45,7 +45,7 @@ struct OutcomeRule {
     private func name(_ ordinal: UInt32) -> AdvertisementID { self.served.advertisementIDs[Int(ordinal)] }
 
     private func twice(_ ordinal: UInt32) -> Refusal {
-        Refusal(.invalid, "The advertisement \(self.name(ordinal)) stands there twice.")
+        Refusal(.invalid, "The advertisement \(self.name(ordinal)) is listed twice.")
     }
 
     private func beforeBatch(_ ordinal: UInt32) -> Refusal {

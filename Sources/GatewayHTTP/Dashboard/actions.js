@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What holders of a token do: each change is confirmed in a dialog that says how many listeners it reaches.
+// The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
@@ -53,10 +53,10 @@ const CHANGES = {
 };
 
 const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
-/// What a person who confirms a change has looked at.
+/// The facts that a person sees who confirms a change.
 const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle", "preStream", "exact"];
 
-/// A break is not as the dialog shows it: nothing was changed, and the dialog shows what it is now.
+/// A break differs from the one in the dialog: nothing was changed, and the dialog shows the present break.
 class Differs extends Error {
   /// - facts: what the dialog is to show from now on.
   /// - state: that of the break now.
@@ -77,13 +77,13 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - tell: says what became of a change.
-  /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
+  /// - tell: shows the result of a change.
+  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
   constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
     this.tell = tell;
-    /// What the gateway offers, by method and path.
+    /// The operations that the gateway offers, by method and path.
     this.operations = {};
     dialog.addEventListener("close", () => {
       this.#turn += 1;
@@ -107,8 +107,8 @@ export class Actions {
 
   /// Asks for confirmation of a change of a break.
   ///
-  /// What was looked at is what is changed: another revision is refused. The dialog then shows the break as it is now, and what it was, and takes
-  /// another confirmation. A break that was only announced meanwhile is what was looked at.
+  /// The change applies to the break that was shown: another revision is refused. The dialog then shows the present and the former break, and takes
+  /// another confirmation. A break that was only announced meanwhile counts as the same.
   open(name, each, listeners) {
     const change = CHANGES[name];
     const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}`;
@@ -137,7 +137,7 @@ export class Actions {
     });
   }
 
-  /// What a dialog shows of a break; what is different from before says what it was.
+  /// The facts about a break in a dialog; a changed fact also shows its former value.
   #facts(each, before) {
     const facts = (one) => [
       ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],

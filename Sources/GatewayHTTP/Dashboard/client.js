@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What the page asks the gateway: requests, its events, and its clock.
+// The page's requests to the gateway, its events, and its clock.
 
 /// The first retry comes at once; later ones within so long, at random.
 const RETRY_FIRST_MS = 500;
@@ -29,7 +29,7 @@ export class Refused extends Error {
   }
 }
 
-/// What a token says of itself; only the gateway can tell whether it is true. Throws where it is none.
+/// The claims of a token, unverified: only the gateway can verify it. Throws if it is no token.
 export function readToken(text) {
   const parts = text.split(".");
   if (parts.length !== 3) throw new TypeError("A token has three parts with dots between.");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
+// The dashboard: the state of the gateway, the outcomes of its breaks, and the buttons that change them.
 //
 // Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
 // gateway's events, at most once a second; each frame writes only what has changed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What was: breaks and their books, and who asked for what to be changed.
+// The history: breaks and their books, and the requested changes.
 
 import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What all parts of the page share: the gateway, what is known of it, and when it is drawn.
+// The state that all parts of the page share: the gateway, the loaded data, and the time of drawing.
 
 import { GatewayClient, GatewayGone, Refused } from "./client.js";
 import { mark } from "./plots.js";
@@ -15,7 +15,7 @@ export const STATE_WORDS = {
 export const $ = (id) => document.getElementById(id);
 export const client = new GatewayClient();
 
-/// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
+/// The loaded data: one page of streams, one stream in detail, one page of its history, and the gateway's state.
 export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
@@ -26,11 +26,11 @@ export const state = {
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
 
-/// How long the sentence after a change stands there.
+/// How long the sentence after a change is shown.
 const TOAST_MS = 6_000;
 let toastTimer = null;
 
-/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+/// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
 export function tell(sentence) {
   announce(sentence);
   const toast = $("toast");

@@ -78,7 +78,7 @@ export function span(milliseconds) {
   return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 }
 
-/// What is left until an instant; a second that has begun is told whole.
+/// The time until an instant; a second that has begun counts as a whole one.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
 /// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).

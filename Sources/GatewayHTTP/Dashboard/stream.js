@@ -215,7 +215,7 @@ export function courseOf(key) {
 
 /// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
 const ENDED_RECENTLY_MS = 300_000;
-/// What starts later than this, and was not announced, has no course yet.
+/// A break that starts later than this, and was not announced, has no timeline yet.
 const FAR_AHEAD_MS = 600_000;
 
 /// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.

@@ -94,7 +94,7 @@ function drawStreams() {
     : "No stream yet. A stream appears when it has a listener or a break.");
 }
 
-/// What a line says of the stream's breaks: the state for its badge, a word, and a time.
+/// A row's summary of the stream's breaks: the state for its badge, a word, and a time.
 function summary(line, now) {
   const running = line.running, next = line.next;
   if (running) {

@@ -123,7 +123,7 @@ package final class EventCounts: Sendable {
     /// - Parameters:
     ///   - overview: how many listen, and the board.
     ///   - changes: how many were told of a break.
-    ///   - ledger: what became of breaks.
+    ///   - ledger: has the outcomes of breaks.
     ///   - metrics: how far the ledger has counted.
     ///   - booksReadMax: the most breaks whose books are read by one `refresh`; where more are watched, they take turns.
     ///   - now: the gateway's clock.

@@ -13,7 +13,7 @@ extension DashboardFile {
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What holders of a token do: each change is confirmed in a dialog that says how many listeners it reaches.
+// The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
@@ -65,10 +65,10 @@ const CHANGES = {
 };
 
 const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
-/// What a person who confirms a change has looked at.
+/// The facts that a person sees who confirms a change.
 const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle", "preStream", "exact"];
 
-/// A break is not as the dialog shows it: nothing was changed, and the dialog shows what it is now.
+/// A break differs from the one in the dialog: nothing was changed, and the dialog shows the present break.
 class Differs extends Error {
   /// - facts: what the dialog is to show from now on.
   /// - state: that of the break now.
@@ -89,13 +89,13 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - tell: says what became of a change.
-  /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
+  /// - tell: shows the result of a change.
+  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
   constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
     this.tell = tell;
-    /// What the gateway offers, by method and path.
+    /// The operations that the gateway offers, by method and path.
     this.operations = {};
     dialog.addEventListener("close", () => {
       this.#turn += 1;
@@ -119,8 +119,8 @@ export class Actions {
 
   /// Asks for confirmation of a change of a break.
   ///
-  /// What was looked at is what is changed: another revision is refused. The dialog then shows the break as it is now, and what it was, and takes
-  /// another confirmation. A break that was only announced meanwhile is what was looked at.
+  /// The change applies to the break that was shown: another revision is refused. The dialog then shows the present and the former break, and takes
+  /// another confirmation. A break that was only announced meanwhile counts as the same.
   open(name, each, listeners) {
     const change = CHANGES[name];
     const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}`;
@@ -149,7 +149,7 @@ export class Actions {
     });
   }
 
-  /// What a dialog shows of a break; what is different from before says what it was.
+  /// The facts about a break in a dialog; a changed fact also shows its former value.
   #facts(each, before) {
     const facts = (one) => [
       ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
@@ -318,7 +318,7 @@ export class Actions {
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What the page asks the gateway: requests, its events, and its clock.
+// The page's requests to the gateway, its events, and its clock.
 
 /// The first retry comes at once; later ones within so long, at random.
 const RETRY_FIRST_MS = 500;
@@ -346,7 +346,7 @@ export class Refused extends Error {
   }
 }
 
-/// What a token says of itself; only the gateway can tell whether it is true. Throws where it is none.
+/// The claims of a token, unverified: only the gateway can verify it. Throws if it is no token.
 export function readToken(text) {
   const parts = text.split(".");
   if (parts.length !== 3) throw new TypeError("A token has three parts with dots between.");
@@ -962,7 +962,7 @@ dialog button { min-height: 36px; }
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
+// The dashboard: the state of the gateway, the outcomes of its breaks, and the buttons that change them.
 //
 // Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
 // gateway's events, at most once a second; each frame writes only what has changed.
@@ -1329,7 +1329,7 @@ onDraw(drawHealth);
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What was: breaks and their books, and who asked for what to be changed.
+// The history: breaks and their books, and the requested changes.
 
 import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
@@ -1627,7 +1627,7 @@ function pager(what, stack, before) {
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What all parts of the page share: the gateway, what is known of it, and when it is drawn.
+// The state that all parts of the page share: the gateway, the loaded data, and the time of drawing.
 
 import { GatewayClient, GatewayGone, Refused } from "./client.js";
 import { mark } from "./plots.js";
@@ -1641,7 +1641,7 @@ export const STATE_WORDS = {
 export const $ = (id) => document.getElementById(id);
 export const client = new GatewayClient();
 
-/// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
+/// The loaded data: one page of streams, one stream in detail, one page of its history, and the gateway's state.
 export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
@@ -1652,11 +1652,11 @@ export const state = {
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
 
-/// How long the sentence after a change stands there.
+/// How long the sentence after a change is shown.
 const TOAST_MS = 6_000;
 let toastTimer = null;
 
-/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+/// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
 export function tell(sentence) {
   announce(sentence);
   const toast = $("toast");
@@ -1836,7 +1836,7 @@ export function span(milliseconds) {
   return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 }
 
-/// What is left until an instant; a second that has begun is told whole.
+/// The time until an instant; a second that has begun counts as a whole one.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
 /// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).
@@ -2231,7 +2231,7 @@ export function courseOf(key) {
 
 /// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
 const ENDED_RECENTLY_MS = 300_000;
-/// What starts later than this, and was not announced, has no course yet.
+/// A break that starts later than this, and was not announced, has no timeline yet.
 const FAR_AHEAD_MS = 600_000;
 
 /// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
@@ -2399,7 +2399,7 @@ function drawStreams() {
     : "No stream yet. A stream appears when it has a listener or a break.");
 }
 
-/// What a line says of the stream's breaks: the state for its badge, a word, and a time.
+/// A row's summary of the stream's breaks: the state for its badge, a word, and a time.
 function summary(line, now) {
   const running = line.running, next = line.next;
   if (running) {

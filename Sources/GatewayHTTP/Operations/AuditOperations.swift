@@ -16,7 +16,7 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
             "/v1/audit",
             id: "listAudit",
             tag: "Audit",
-            "List who asked for what to be changed, from where, and what became of it; the newest first.",
+            "List requested changes: who asked, from where, and the result; the newest first.",
             details: "Requests that were refused stand there too. A line may appear a moment after its answer.",
             access: .read,
             parameters: [

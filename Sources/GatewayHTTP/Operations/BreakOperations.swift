@@ -235,7 +235,7 @@ extension Operation {
 }
 
 extension HTTPParts {
-    /// Asks for a change, and answers what became of it.
+    /// Requests a change, and answers with its result.
     ///
     /// - Parameters:
     ///   - call: the request.

@@ -166,7 +166,7 @@ private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
         "/v1/streams/{stream}/breaks/{break}/acknowledge",
         id: "acknowledge",
         tag: "Listeners",
-        "Say what became of ads; answered only when it is recorded durably.",
+        "Report outcomes of ads; answered only when they are recorded durably.",
         details: """
             Repeat it, as it was, until it is answered: it counts once. The same JSON is taken as `text/plain`, as `navigator.sendBeacon` sends a \
             string.

@@ -7,7 +7,7 @@ import CuecastWire
 import GatewayCore
 import GatewayDocuments
 
-/// The ads of a break as a player gets them, with the URLs by which it tells what became of them.
+/// The ads of a break as a player gets them, with the URLs by which it reports their outcomes.
 struct PlayerBreak: Sendable {
     let key: BreakKey
     /// Those that a player hears from the break's beginning, and that are over where it is.

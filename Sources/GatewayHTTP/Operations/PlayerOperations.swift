@@ -456,7 +456,7 @@ extension OperationCall {
     ///
     /// A front that speaks TLS says so (`ForwardedScheme`). A wrong header gives its sender URLs that do not work.
     fileprivate func gatewayURL() throws(Problem) -> String {
-        // What stands there is a host's name or address and a port, or the request was refused before.
+        // The field is a host's name or address and a port, or the request was refused before.
         guard let authority = self.request.head.authority, !authority.isEmpty else {
             throw .badRequest("This needs the header Host, to which tracking URLs lead.")
         }

@@ -34,7 +34,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             "/v1/reports",
             id: "listReports",
             tag: "Reports",
-            "Tell who did what: what was delivered, and what became of it, by break and ad.",
+            "Report deliveries and outcomes, by break and ad.",
             details: """
                 Of a page with `from`, `to` or `ad` \(ReportQuery.breaksLookedAtMax) breaks are looked at: it may have fewer breaks than were \
                 asked for, or none, and `before` all the same. As CSV, the next page stands in the head: `Link`. With `variant` both `stream` and \

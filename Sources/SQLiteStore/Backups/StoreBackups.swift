@@ -39,7 +39,7 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case .unfinished(let replaced, let reason):
             """
             The restore did not end: \(reason). \(replaced.isEmpty ? "" : "The files that were there are in \(replaced.joined(separator: ", ")). ")\
-            No gateway starts on what is only half there: make room, or put right what else is said, and run 'cuecast restore --replace' again.
+            No gateway starts on half of the files: free disk space, or fix the error above, and run 'cuecast restore --replace' again.
             """
         case .floorUnknown(let directory):
             """

@@ -333,7 +333,7 @@ final class EventLogWriter {
     /// Puts other names in the place of a session in records of a lane.
     ///
     /// - Parameters:
-    ///   - names: whose, and what stands there instead.
+    ///   - names: the session, and the names that replace it.
     ///   - offsets: of a few records that name it; those that are gone are passed over.
     ///   - lane: the number of their lane.
     ///   - database: the writing connection.

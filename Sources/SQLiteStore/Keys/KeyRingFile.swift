@@ -60,8 +60,8 @@ package enum KeyRingFile {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - change: gets what stands there, `nil` where there is no file, and gives what is to stand there.
-    /// - Returns: what stands there now.
+    ///   - change: gets the present keys, `nil` if there is no file, and returns the new ones.
+    /// - Returns: the new keys.
     /// - Throws: where another process changes it at the same time, where it cannot be read or written, or where the change fails.
     @discardableResult
     package static func change(

@@ -74,7 +74,7 @@ private func checkRequest(_ frame: [UInt8]) throws(Broken) {
     guard let decoded else { throw Broken(sentence: "read in place as \(content), and refused in full") }
     let expected = RequestContent(decoded)
     try insist(content == expected, "read in place as \(content), in full as \(String(describing: expected))")
-    // It is kept in the log as it came: nothing else stands there.
+    // It is kept in the log as it came, and nothing else.
     let rewritten = decoded.encoded()
     var again = ScannedRequest()
     try insist(

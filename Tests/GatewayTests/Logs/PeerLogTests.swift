@@ -113,7 +113,7 @@ struct RequestLogTests {
                 ]
             )
             _ = try await ask(2, publication)
-            let same = try #require(self.entry(running, "a broadcaster asked for what is so already"))
+            let same = try #require(self.entry(running, "a broadcaster's request had no effect"))
             #expect(same.level == .info)
             #expect(same.metadata["requestId"] == "2")
 

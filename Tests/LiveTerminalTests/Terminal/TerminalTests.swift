@@ -36,7 +36,7 @@ private final class PseudoTerminal: Sendable {
         return [settings.c_iflag, settings.c_oflag, settings.c_cflag, settings.c_lflag]
     }
 
-    /// Reads until this stands there.
+    /// Reads until this is shown.
     func read(to end: String) -> String {
         var text = ""
         var bytes = [UInt8](repeating: 0, count: 1_024)

@@ -196,7 +196,7 @@ struct TopStateTests {
         #expect(state.press(.enter, .character("q")) == .quit)
     }
 
-    // MARK: - What stands there
+    // MARK: - The shown content
 
     @Test func `the gateway's figures stand above`() throws {
         let state = try self.state()
@@ -280,7 +280,7 @@ struct TopStateTests {
         var state = try self.state()
         state.apply(.failed(.events, TopState.Fault(sentence: "the gateway does not answer", isRefusal: false)))
         #expect(state.line("GONE: the gateway does not answer. It is asked again.") != nil)
-        // What it said last still stands there.
+        // Its last content is still shown.
         #expect(state.line("1,204 listeners") != nil)
         state.apply(.reached(.streams))
         #expect(state.fault != nil)
