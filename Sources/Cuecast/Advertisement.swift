@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
+package import CuecastWire
 
 /// One advertisement: what to play and what to show.
 ///
@@ -10,35 +10,56 @@ public final class Advertisement: Sendable {
     /// The same advertisement in one encoding.
     public struct MediaFile: Hashable, Sendable {
         /// Where it is, http or https.
-        public let url: String
+        public var url: String
         /// MIME type, for instance `audio/mpeg`.
-        public let type: String
+        public var type: String
         /// Kilobits per second; `nil`: not known.
-        public let bitrate: Int?
+        public var bitrate: Int?
         /// Width in pixels, for video; `nil`: not known.
-        public let width: Int?
+        public var width: Int?
         /// Height in pixels, for video; `nil`: not known.
-        public let height: Int?
+        public var height: Int?
         /// The codec as RFC 4281 names it; `nil`: not known.
-        public let codec: String?
+        public var codec: String?
         /// Whether it is a stream, and not a file to download.
-        public let isStreaming: Bool
+        public var isStreaming: Bool
+
+        /// A media file that the wire has.
+        package init(_ file: AdvertisementContent.MediaFile) {
+            self.url = file.url
+            self.type = file.type
+            self.bitrate = file.bitrateKilobitsPerSecond.orNil
+            self.width = file.width.orNil
+            self.height = file.height.orNil
+            self.codec = file.codec.orNil
+            self.isStreaming = file.streaming
+        }
     }
 
     /// The picture that is shown while the advertisement plays.
     public struct Banner: Hashable, Sendable {
         /// Where the picture is, http or https.
-        public let imageURL: String
+        public var imageURL: String
         /// The address that opens when the listener acts on it; `nil`: none.
-        public let targetURL: String?
+        public var targetURL: String?
         /// Width in pixels; `nil`: not known.
-        public let width: Int?
+        public var width: Int?
         /// Height in pixels; `nil`: not known.
-        public let height: Int?
+        public var height: Int?
         /// The text to read out instead; `nil`: not given.
-        public let alternativeText: String?
+        public var alternativeText: String?
         /// MIME type; `nil`: not known.
-        public let type: String?
+        public var type: String?
+
+        /// A banner that the wire has.
+        package init(_ banner: AdvertisementContent.Banner) {
+            self.imageURL = banner.imageURL
+            self.targetURL = banner.targetURL.orNil
+            self.width = banner.width.orNil
+            self.height = banner.height.orNil
+            self.alternativeText = banner.alternativeText.orNil
+            self.type = banner.type.orNil
+        }
     }
 
     /// A URL that is called when something happens, where the app has turned tracking on.
@@ -129,27 +150,4 @@ extension Advertisement: Hashable, CustomStringConvertible {
 struct AdvertisementKey: Hashable, Sendable {
     let breakID: BreakID
     let id: AdvertisementID
-}
-
-extension Advertisement.MediaFile {
-    init(_ file: AdvertisementContent.MediaFile) {
-        self.url = file.url
-        self.type = file.type
-        self.bitrate = file.bitrateKilobitsPerSecond.orNil
-        self.width = file.width.orNil
-        self.height = file.height.orNil
-        self.codec = file.codec.orNil
-        self.isStreaming = file.streaming
-    }
-}
-
-extension Advertisement.Banner {
-    init(_ banner: AdvertisementContent.Banner) {
-        self.imageURL = banner.imageURL
-        self.targetURL = banner.targetURL.orNil
-        self.width = banner.width.orNil
-        self.height = banner.height.orNil
-        self.alternativeText = banner.alternativeText.orNil
-        self.type = banner.type.orNil
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+public import Cuecast
 internal import CuecastWire
 
 /// One advertisement that a ``ScriptedGateway`` hands to players.
@@ -10,43 +11,11 @@ internal import CuecastWire
 /// spot.banner = .init(imageURL: "https://cdn.example.com/spring.png")
 /// ```
 public struct ScriptedAdvertisement: Hashable, Sendable {
-    /// The same advertisement in one encoding.
-    public struct MediaFile: Hashable, Sendable {
-        /// Where it is, http or https.
-        public var url: String
-        /// MIME type, for instance `audio/mpeg`.
-        public var type: String
-        /// Kilobits per second; `nil`: not known.
-        public var bitrate: Int?
+    /// The same advertisement in one encoding: what players get.
+    public typealias MediaFile = Advertisement.MediaFile
 
-        /// A media file.
-        public init(url: String, type: String = "audio/mpeg", bitrate: Int? = nil) {
-            self.url = url
-            self.type = type
-            self.bitrate = bitrate
-        }
-    }
-
-    /// The picture that is shown while the advertisement plays.
-    public struct Banner: Hashable, Sendable {
-        /// Where the picture is, http or https.
-        public var imageURL: String
-        /// The address that opens when the listener acts on it; `nil`: none.
-        public var targetURL: String?
-        /// The text to read out instead; `nil`: not given.
-        public var alternativeText: String?
-        /// Width in pixels; `nil`: not known.
-        public var width: Int?
-        /// Height in pixels; `nil`: not known.
-        public var height: Int?
-
-        /// A banner.
-        public init(imageURL: String, targetURL: String? = nil, alternativeText: String? = nil) {
-            self.imageURL = imageURL
-            self.targetURL = targetURL
-            self.alternativeText = alternativeText
-        }
-    }
+    /// The picture that is shown while the advertisement plays: what players get.
+    public typealias Banner = Advertisement.Banner
 
     /// A URL that the app calls when something happens, where it has turned tracking on.
     public struct Tracker: Hashable, Sendable {
@@ -107,6 +76,33 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
     }
 }
 
+extension Advertisement.MediaFile {
+    /// A media file of a script; set the other properties as needed.
+    ///
+    /// - Parameters:
+    ///   - url: where it is, http or https.
+    ///   - type: its MIME type.
+    ///   - bitrate: kilobits per second; `nil`: not known.
+    public init(url: String, type: String = "audio/mpeg", bitrate: Int? = nil) {
+        self.init(AdvertisementContent.MediaFile(url: url, type: type))
+        self.bitrate = bitrate
+    }
+}
+
+extension Advertisement.Banner {
+    /// A banner of a script; set the other properties as needed.
+    ///
+    /// - Parameters:
+    ///   - imageURL: where the picture is, http or https.
+    ///   - targetURL: what opens when the listener acts on it; `nil`: nothing.
+    ///   - alternativeText: what to read out instead; `nil`: nothing given.
+    public init(imageURL: String, targetURL: String? = nil, alternativeText: String? = nil) {
+        self.init(AdvertisementContent.Banner(imageURL: imageURL))
+        self.targetURL = targetURL
+        self.alternativeText = alternativeText
+    }
+}
+
 extension ScriptedAdvertisement {
     /// The wire's value.
     ///
@@ -122,20 +118,37 @@ extension ScriptedAdvertisement {
             advertiser: self.advertiser,
             duration: self.duration,
             skipOffset: self.skipOffset,
-            media: self.media.map { file in
-                .init(url: file.url, type: file.type, bitrateKilobitsPerSecond: UInt32(clamping: file.bitrate ?? 0))
-            },
+            media: self.media.map(\.content),
             clickThroughURL: self.clickThroughURL ?? "",
-            banner: self.banner.map { banner in
-                .init(
-                    imageURL: banner.imageURL,
-                    targetURL: banner.targetURL ?? "",
-                    width: UInt32(clamping: banner.width ?? 0),
-                    height: UInt32(clamping: banner.height ?? 0),
-                    alternativeText: banner.alternativeText ?? ""
-                )
-            },
+            banner: self.banner?.content,
             trackers: self.trackers.map { .init(event: $0.event, url: $0.url, offset: $0.offset) }
+        )
+    }
+}
+
+extension Advertisement.MediaFile {
+    fileprivate var content: AdvertisementContent.MediaFile {
+        AdvertisementContent.MediaFile(
+            url: self.url,
+            type: self.type,
+            bitrateKilobitsPerSecond: UInt32(clamping: self.bitrate ?? 0),
+            width: UInt32(clamping: self.width ?? 0),
+            height: UInt32(clamping: self.height ?? 0),
+            codec: self.codec ?? "",
+            streaming: self.isStreaming
+        )
+    }
+}
+
+extension Advertisement.Banner {
+    fileprivate var content: AdvertisementContent.Banner {
+        AdvertisementContent.Banner(
+            imageURL: self.imageURL,
+            targetURL: self.targetURL ?? "",
+            width: UInt32(clamping: self.width ?? 0),
+            height: UInt32(clamping: self.height ?? 0),
+            alternativeText: self.alternativeText ?? "",
+            type: self.type ?? ""
         )
     }
 }

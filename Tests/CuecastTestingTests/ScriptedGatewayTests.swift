@@ -42,6 +42,8 @@ struct ScriptedGatewayTests {
         spot.advertiser = "A shop"
         spot.skipOffset = .seconds(5)
         spot.media.append(.init(url: "https://a.example/2", type: "audio/aac", bitrate: 96))
+        spot.media[1].codec = "mp4a.40.2"
+        spot.media[1].isStreaming = true
         spot.clickThroughURL = "https://a.example/click"
         spot.banner = .init(
             imageURL: "https://a.example/b.png",
@@ -50,6 +52,7 @@ struct ScriptedGatewayTests {
         )
         spot.banner?.width = 320
         spot.banner?.height = 321
+        spot.banner?.type = "image/png"
         spot.trackers = [.init(event: "progress", url: "https://a.example/t", offset: .seconds(3))]
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
         let events = client.makeEvents()
@@ -65,11 +68,13 @@ struct ScriptedGatewayTests {
         #expect(advertisement.audioFileURL == "https://a.example/1")
         #expect(advertisement.mediaFiles.map(\.url) == ["https://a.example/1", "https://a.example/2"])
         #expect(advertisement.mediaFiles.last?.bitrate == 96)
+        #expect(advertisement.mediaFiles == spot.media)
         #expect(advertisement.clickThroughURL == "https://a.example/click")
         #expect(advertisement.banner?.imageURL == "https://a.example/b.png")
         #expect(advertisement.banner?.alternativeText == "A tree")
         #expect(advertisement.banner?.width == 320)
         #expect(advertisement.banner?.height == 321)
+        #expect(advertisement.banner == spot.banner)
         #expect(advertisement.bannerTargetURL == "https://a.example/b")
         #expect(advertisement.trackers.map(\.offset) == [.seconds(3)])
         client.stop()

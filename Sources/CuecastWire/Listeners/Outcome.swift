@@ -7,6 +7,7 @@ import SwiftProtobuf
 ///
 /// Its details are members of it too.
 @dynamicMemberLookup
+@usableFromInline
 package struct Outcome: Hashable, Sendable {
     package enum Kind: Int, CaseIterable, Sendable {
         case played = 1
@@ -33,20 +34,22 @@ package struct Outcome: Hashable, Sendable {
     }
 
     package var advertisementID: AdvertisementID
-    package var details: OutcomeDetails
+    @usableFromInline package var details: OutcomeDetails
 
     package init(_ details: OutcomeDetails, of advertisementID: AdvertisementID) {
         self.advertisementID = advertisementID
         self.details = details
     }
 
-    package subscript<Value>(dynamicMember path: WritableKeyPath<OutcomeDetails, Value>) -> Value {
+    // Inlined, so that other modules read a detail without a key path.
+    @inlinable package subscript<Value>(dynamicMember path: WritableKeyPath<OutcomeDetails, Value>) -> Value {
         get { self.details[keyPath: path] }
         set { self.details[keyPath: path] = newValue }
     }
 }
 
 /// The outcome of an advertisement at a listener, without the advertisement's name.
+@usableFromInline
 package struct OutcomeDetails: Hashable, Sendable {
     package var kind: Outcome.Kind
     package var evidence: Outcome.Evidence = .reported
