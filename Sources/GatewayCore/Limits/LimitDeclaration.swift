@@ -52,14 +52,26 @@ package struct LimitDeclaration: Hashable, Sendable {
     package let setting: LimitSetting?
     /// What happens when it is reached, in Markdown.
     package let effect: String
+    /// Whether the alert `CuecastLimitHit` tells operators: not of a limit that one peer reaches at its own cost, nor of one that
+    /// costs no one anything.
+    package let alerts: Bool
 
     static func fixed(
         _ value: Int,
         _ unit: LimitUnit = .count,
         of subject: String = "",
-        whenReached effect: String
+        whenReached effect: String,
+        alerts: Bool = true
     ) -> Self {
-        Self(value: value, unit: unit, subject: subject, computedDefault: nil, setting: nil, effect: effect)
+        Self(
+            value: value,
+            unit: unit,
+            subject: subject,
+            computedDefault: nil,
+            setting: nil,
+            effect: effect,
+            alerts: alerts
+        )
     }
 
     static func configured(
@@ -67,14 +79,31 @@ package struct LimitDeclaration: Hashable, Sendable {
         _ unit: LimitUnit = .count,
         of subject: String = "",
         by setting: LimitSetting,
-        whenReached effect: String
+        whenReached effect: String,
+        alerts: Bool = true
     ) -> Self {
-        Self(value: value, unit: unit, subject: subject, computedDefault: nil, setting: setting, effect: effect)
+        Self(
+            value: value,
+            unit: unit,
+            subject: subject,
+            computedDefault: nil,
+            setting: setting,
+            effect: effect,
+            alerts: alerts
+        )
     }
 
     /// A limit that follows from others, and from the machine.
     static func computed(_ text: String, by setting: LimitSetting? = nil, whenReached effect: String) -> Self {
-        Self(value: 0, unit: .count, subject: "", computedDefault: text, setting: setting, effect: effect)
+        Self(
+            value: 0,
+            unit: .count,
+            subject: "",
+            computedDefault: text,
+            setting: setting,
+            effect: effect,
+            alerts: true
+        )
     }
 
     /// The default with its unit, as the reference pages show it.

@@ -122,10 +122,15 @@ extension LimitName {
                     zeroIsNone: true,
                     "connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit"
                 ),
-                whenReached: "the connection is closed as soon as it is accepted"
+                whenReached: "the connection is closed as soon as it is accepted",
+                alerts: false
             )
         case .contradictionsLoggedMax:
-            .fixed(4, whenReached: "further different outcomes of one session and advertisement are not logged")
+            .fixed(
+                4,
+                whenReached: "further different outcomes of one session and advertisement are not logged",
+                alerts: false
+            )
         case .controlAnswerBytesMax: .fixed(4 * 1_048_576, .bytes, whenReached: "the command gets an error")
         case .controlConnectionsMax: .fixed(16, whenReached: "the connection is refused")
         case .controlIdleTimeout: .fixed(30_000, .milliseconds, whenReached: "the connection is closed")
@@ -147,7 +152,7 @@ extension LimitName {
                     "a fault of the gateway: an answer of the log is lost. Restart it and report the fault with its log"
             )
         case .forgottenSessionsMax: .fixed(10_000, whenReached: "`cuecast forget` fails")
-        case .framesPerMessageMax: .fixed(64, whenReached: "the connection is closed")
+        case .framesPerMessageMax: .fixed(64, whenReached: "the connection is closed", alerts: false)
         case .httpAnswerBytesMax:
             .fixed(
                 64 * 1_048_576,
@@ -182,19 +187,22 @@ extension LimitName {
                     1...1_000_000,
                     "listeners over HTTP from one address (IPv6: one network of 64 bits), loopback not counted"
                 ),
-                whenReached: "the listener is refused as `LIMIT_REACHED`"
+                whenReached: "the listener is refused as `LIMIT_REACHED`",
+                alerts: false
             )
         case .httpNoticesWaitingMax:
             .fixed(
                 512,
                 of: "notices of a listener",
-                whenReached: "its stream of notices ends as `slow`; it reconnects and recovers"
+                whenReached: "its stream of notices ends as `slow`; it reconnects and recovers",
+                alerts: false
             )
         case .httpReadersWaitingMax: .fixed(64, whenReached: "reports and lists get 503 with `Retry-After`")
         case .httpRequestsWaitingMax: .fixed(4_096, whenReached: "the request is refused")
-        case .httpRequestsWaitingPerAddressMax: .fixed(256, whenReached: "the request is refused")
+        case .httpRequestsWaitingPerAddressMax: .fixed(256, whenReached: "the request is refused", alerts: false)
         case .httpStreamsMax: .fixed(64, whenReached: "the request is refused as `LIMIT_REACHED`")
-        case .lightMessagesPerSecondMax: .fixed(32, .perSecond, whenReached: "the connection is read after quiet ones")
+        case .lightMessagesPerSecondMax:
+            .fixed(32, .perSecond, whenReached: "the connection is read after quiet ones", alerts: false)
         case .listenersMax:
             .computed(
                 "one for each connection, \(DescriptorReserve.listenersDefaultMax) at most",
@@ -227,7 +235,8 @@ extension LimitName {
                     zeroIsNone: true,
                     "messages a second of all connections from one address (loopback is not limited); the gateway reads further ones later; 0: no limit"
                 ),
-                whenReached: "the gateway reads from the address's connections later"
+                whenReached: "the gateway reads from the address's connections later",
+                alerts: false
             )
         case .messagesPerConnectionPerSecondMax:
             .configured(
@@ -239,7 +248,8 @@ extension LimitName {
                     zeroIsNone: true,
                     "messages of one connection a second; the gateway reads further ones later; 0: no limit"
                 ),
-                whenReached: "the gateway reads from the connection later"
+                whenReached: "the gateway reads from the connection later",
+                alerts: false
             )
         case .messagesPerSecondMax:
             .configured(
@@ -254,8 +264,14 @@ extension LimitName {
                 whenReached: "the gateway reads from the connections later"
             )
         case .messagesPerTurnMax:
-            .fixed(16, of: "messages in a row", whenReached: "the connection waits behind other busy ones")
-        case .recordBytesMax: .fixed(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record")
+            .fixed(
+                16,
+                of: "messages in a row",
+                whenReached: "the connection waits behind other busy ones",
+                alerts: false
+            )
+        case .recordBytesMax:
+            .fixed(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record", alerts: false)
         case .refusedTokensPerConnectionPerSecondMax:
             .configured(
                 1,
@@ -266,15 +282,17 @@ extension LimitName {
                     zeroIsNone: true,
                     "refused tokens of one connection a second, twice as many at once; the gateway reads from the connection later; 0: no limit"
                 ),
-                whenReached: "the gateway reads from the connection later"
+                whenReached: "the gateway reads from the connection later",
+                alerts: false
             )
         case .rememberedOutcomesMax:
             .fixed(
                 524_288,
                 whenReached:
-                    "the oldest is forgotten: a repeat of it is logged once more; counted if it was younger than a minute"
+                    "the oldest is forgotten: a repeat of it is logged once more; counted if it was younger than a minute",
+                alerts: false
             )
-        case .reportRowsMax: .fixed(2_000_000, whenReached: "the report is refused as `TOO_LARGE`")
+        case .reportRowsMax: .fixed(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
         case .requestsPerSessionPerSecondMax:
             .configured(
                 1_000,
@@ -286,16 +304,22 @@ extension LimitName {
                     isReloadable: true,
                     "requests of one session a second; 0: no limit"
                 ),
-                whenReached: "the request is refused as `RATE_LIMITED`"
+                whenReached: "the request is refused as `RATE_LIMITED`",
+                alerts: false
             )
         case .requestsWaitingPerConnectionMax:
-            .fixed(64, whenReached: "the gateway reads from the connection again when half of them are answered")
+            .fixed(
+                64,
+                whenReached: "the gateway reads from the connection again when half of them are answered",
+                alerts: false
+            )
         case .ringBytesMax:
             .fixed(
                 1_048_576,
                 .bytes,
                 of: "of a stream",
-                whenReached: "a slow listener is skipped ahead and joins again"
+                whenReached: "a slow listener is skipped ahead and joins again",
+                alerts: false
             )
         case .ringsBytesMax:
             .fixed(
@@ -316,7 +340,8 @@ extension LimitName {
                     "sessions that one connection may begin within a lease; 0: no limit"
                 ),
                 whenReached:
-                    "joins are refused as `LIMIT_REACHED`; those beyond `listeners.sessionsPerAddressMax` count here too"
+                    "joins are refused as `LIMIT_REACHED`; those beyond `listeners.sessionsPerAddressMax` count here too",
+                alerts: false
             )
         case .sessionsPerSubjectMax:
             .configured(
@@ -330,9 +355,10 @@ extension LimitName {
                 ),
                 whenReached: "joins are refused as `LIMIT_REACHED`"
             )
-        case .spansWaitingMax: .fixed(10_000, whenReached: "further spans are lost and counted")
+        case .spansWaitingMax: .fixed(10_000, whenReached: "further spans are lost and counted", alerts: false)
         case .streamsMax: .fixed(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")
-        case .subscriptionsPerConnectionMax: .fixed(16, of: "streams", whenReached: "the connection is closed")
+        case .subscriptionsPerConnectionMax:
+            .fixed(16, of: "streams", whenReached: "the connection is closed", alerts: false)
         case .tokenChecksWaitingMax: .fixed(1_024, whenReached: "joins are refused as `LIMIT_REACHED`")
         case .traceFileBytesMax:
             .configured(
@@ -344,7 +370,8 @@ extension LimitName {
                     isReloadable: true,
                     "size at which the trace file becomes `FILE.1` and a new one begins"
                 ),
-                whenReached: "a new file begins; one older file is kept"
+                whenReached: "a new file begins; one older file is kept",
+                alerts: false
             )
         case .tracesPerSecondMax:
             .configured(
@@ -356,10 +383,15 @@ extension LimitName {
                     isReloadable: true,
                     "traces a second, of broadcasters and of listeners each"
                 ),
-                whenReached: "further requests are handled without tracing"
+                whenReached: "further requests are handled without tracing",
+                alerts: false
             )
         case .trackingsRememberedMax:
-            .fixed(65_536, whenReached: "the oldest tracking URL is forgotten: a repeat of it counts again")
+            .fixed(
+                65_536,
+                whenReached: "the oldest tracking URL is forgotten: a repeat of it counts again",
+                alerts: false
+            )
         }
     }
 }
