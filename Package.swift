@@ -262,7 +262,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats",
+                "AdFormats", "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats",
                 "TestSupport",
             ],
             path: "Tests/FuzzTargets",

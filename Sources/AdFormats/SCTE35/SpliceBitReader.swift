@@ -12,13 +12,20 @@ struct SpliceBitReader {
     private(set) var clearedReservedBits: [Int] = []
     /// The fields so far; `nil`: they are not recorded.
     private(set) var fields: [SpliceField]?
-    /// The structure that fields are recorded for.
-    var structure = "splice_info_section()"
+    /// The structure that is being read, without parentheses.
+    var structureName = "splice_info_section"
+    /// The number of the descriptor that is being read; 0: it is none.
+    var descriptorNumber = 0
 
     init(_ bytes: [UInt8], isRecording: Bool) {
         self.bytes = bytes
         self.end = bytes.count * 8
         self.fields = isRecording ? [] : nil
+    }
+
+    /// The structure for people: a text that only errors and records need.
+    private var structure: String {
+        self.descriptorNumber == 0 ? "\(self.structureName)()" : "\(self.structureName)() \(self.descriptorNumber)"
     }
 
     /// The byte that the next bit is in.
@@ -38,7 +45,7 @@ struct SpliceBitReader {
         try self.require(count, name)
         let first = self.position
         let value = self.take(count)
-        self.fields?.append(SpliceField(self.structure, name, first..<first + count, .number(value)))
+        self.record(name, from: first, .number(value))
         return value
     }
 
@@ -56,9 +63,7 @@ struct SpliceBitReader {
         let first = self.position
         let value = Array(self.bytes[self.byte..<self.byte + count])
         self.position += count * 8
-        if count > 0 {
-            self.fields?.append(SpliceField(self.structure, name, first..<self.position, .bytes(value)))
-        }
+        if count > 0 { self.record(name, from: first, .bytes(value)) }
         return value
     }
 
@@ -73,11 +78,17 @@ struct SpliceBitReader {
         try self.require(count, "reserved")
         let first = self.position
         let value = self.take(count)
-        self.fields?.append(SpliceField(self.structure, "reserved", first..<first + count, .number(value)))
+        self.record("reserved", from: first, .number(value))
         guard value != 1 << UInt64(count) - 1 else { return }
         for bit in 0..<count where value >> UInt64(count - 1 - bit) & 1 == 0 {
             self.clearedReservedBits.append(first + bit)
         }
+    }
+
+    private mutating func record(_ name: String, from first: Int, _ value: SpliceField.Value) {
+        guard self.fields != nil else { return }
+        let field = SpliceField(self.structure, name, first..<self.position, value)
+        self.fields?.append(field)
     }
 
     private func require(_ count: Int, _ name: String) throws(SpliceSectionError) {
@@ -88,6 +99,11 @@ struct SpliceBitReader {
     }
 
     private mutating func take(_ count: Int) -> UInt64 {
+        if count == 1 {
+            let bit = self.bytes[self.position >> 3] >> UInt8(7 - self.position & 7) & 1
+            self.position += 1
+            return UInt64(bit)
+        }
         var value: UInt64 = 0
         var rest = count
         while rest > 0 {

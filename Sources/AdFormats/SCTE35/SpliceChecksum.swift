@@ -14,8 +14,8 @@ enum SpliceChecksum {
     /// The checksum of bytes; 0 for a whole section with its right checksum.
     static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
         let table = self.table
-        return bytes.reduce(0xFFFF_FFFF) { value, byte in
-            value << 8 ^ table[Int(value >> 24 ^ UInt32(byte))]
-        }
+        var value: UInt32 = 0xFFFF_FFFF
+        for byte in bytes { value = value << 8 ^ table[Int(value >> 24 ^ UInt32(byte))] }
+        return value
     }
 }

@@ -42,7 +42,7 @@ public struct SpliceSectionExplanation: Hashable, Sendable {
     /// Takes bytes apart.
     ///
     /// - Parameter bytes: the bytes of a section.
-    public init(bytes: some Sequence<UInt8>) {
+    public init(bytes: [UInt8]) {
         var decoder = SpliceSectionDecoder(bytes, isChecksumRequired: false, isRecording: true)
         do throws(SpliceSectionError) {
             self.section = try decoder.decode()

@@ -43,7 +43,7 @@ public struct SpliceInfoSection: Hashable, Sendable {
     ///
     /// - Parameter bytes: exactly the bytes of the section.
     /// - Throws: the place and the reason, where the bytes are no section that can be read.
-    public init(bytes: some Sequence<UInt8>) throws(SpliceSectionError) {
+    public init(bytes: [UInt8]) throws(SpliceSectionError) {
         var decoder = SpliceSectionDecoder(bytes)
         self = try decoder.decode()
     }

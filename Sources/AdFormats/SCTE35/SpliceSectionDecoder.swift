@@ -7,9 +7,7 @@ struct SpliceSectionDecoder {
     /// Whether a wrong checksum refuses the section.
     private let isChecksumRequired: Bool
 
-    init(_ bytes: some Sequence<UInt8>, isChecksumRequired: Bool = true, isRecording: Bool = false) {
-        // One byte more than a section may have, so that a longer one is noticed.
-        let bytes = Array(bytes.prefix(SpliceSectionLimits.sectionBytesMax + 1))
+    init(_ bytes: [UInt8], isChecksumRequired: Bool = true, isRecording: Bool = false) {
         self.reader = SpliceBitReader(bytes, isRecording: isRecording)
         self.isChecksumRequired = isChecksumRequired
     }
@@ -119,12 +117,12 @@ struct SpliceSectionDecoder {
             }
             self.reader.end = self.reader.position + length * 8
         }
-        self.reader.structure = "\(SpliceCommand.name(ofType: type) ?? "splice_command")()"
+        self.reader.structureName = SpliceCommand.name(ofType: type) ?? "splice_command"
         let command = try self.decodeCommand(type, at: typeByte, hasLength: length != 0xFFF)
         if length != 0xFFF {
             layout.extraCommandBytes = try self.reader.bytes(self.reader.bytesLeft, "unknown bytes")
         }
-        self.reader.structure = "splice_info_section()"
+        self.reader.structureName = "splice_info_section"
         self.reader.end = sectionEnd
         return command
     }
@@ -235,15 +233,17 @@ struct SpliceSectionDecoder {
         var descriptors: [SpliceDescriptor] = []
         while self.reader.position < loopEnd {
             self.reader.end = loopEnd
-            self.reader.structure = "splice_descriptor() \(descriptors.count + 1)"
-            descriptors.append(try self.decodeDescriptor(number: descriptors.count + 1))
+            self.reader.structureName = "splice_descriptor"
+            self.reader.descriptorNumber = descriptors.count + 1
+            descriptors.append(try self.decodeDescriptor())
         }
-        self.reader.structure = "splice_info_section()"
+        self.reader.structureName = "splice_info_section"
+        self.reader.descriptorNumber = 0
         self.reader.end = sectionEnd
         return descriptors
     }
 
-    private mutating func decodeDescriptor(number: Int) throws(SpliceSectionError) -> SpliceDescriptor {
+    private mutating func decodeDescriptor() throws(SpliceSectionError) -> SpliceDescriptor {
         let tag = try self.reader.byte("splice_descriptor_tag")
         let lengthByte = self.reader.byte
         let length = Int(try self.reader.byte("descriptor_length"))
@@ -261,7 +261,7 @@ struct SpliceSectionDecoder {
             let bytes = try self.reader.bytes(self.reader.bytesLeft, "private_byte")
             return SpliceDescriptor(.other(OtherDescriptor(tag: tag, identifier: identifier, bytes: bytes)))
         }
-        self.reader.structure = "\(name)() \(number)"
+        self.reader.structureName = name
         var descriptor = SpliceDescriptor(try self.decodeContent(tag))
         descriptor.extraBytes = try self.reader.bytes(self.reader.bytesLeft, "unknown bytes")
         return descriptor

@@ -37,15 +37,19 @@ public enum SpliceSectionText {
     public static func bytes(of text: String) throws(SpliceSectionError) -> [UInt8] {
         let kept = try self.kept(text)
         if kept.first == UInt8(ascii: "<") { return try SpliceSectionXMLReader.bytes(Array(text.utf8)) }
-        if let digits = self.hexDigits(kept) { return try self.bytes(ofHex: digits) }
-        return try Base64Text.bytes(kept)
+        return try self.bytes(ofDigits: kept)
     }
 
     static func section(of text: String) throws(SpliceSectionError) -> SpliceInfoSection {
-        guard try self.kept(text).first == UInt8(ascii: "<") else {
-            return try SpliceInfoSection(bytes: try self.bytes(of: text))
-        }
-        return try SpliceSectionXMLReader.section(Array(text.utf8))
+        let kept = try self.kept(text)
+        if kept.first == UInt8(ascii: "<") { return try SpliceSectionXMLReader.section(Array(text.utf8)) }
+        return try SpliceInfoSection(bytes: try self.bytes(ofDigits: kept))
+    }
+
+    /// The bytes of a text that is not XML, without its white space.
+    private static func bytes(ofDigits kept: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
+        if let digits = self.hexDigits(kept) { return try self.bytes(ofHex: digits) }
+        return try Base64Text.bytes(kept)
     }
 
     /// The text without its white space.
@@ -54,14 +58,16 @@ public enum SpliceSectionText {
         guard text.utf8.count <= maximum else {
             throw SpliceSectionError(.tooLarge, "text", "\(text.utf8.count) bytes are more than \(maximum)")
         }
-        let kept = text.utf8.filter { !MarkupReader.isSpace($0) }
+        var kept = Array(text.utf8)
+        kept.removeAll(where: MarkupReader.isSpace)
         guard !kept.isEmpty else { throw SpliceSectionError(.unreadableText, "text", "it is empty") }
         return kept
     }
 
     /// The digits of a text that is hexadecimal; `nil`: it is not.
     private static func hexDigits(_ kept: [UInt8]) -> ArraySlice<UInt8>? {
-        if kept.starts(with: Array("0x".utf8)) || kept.starts(with: Array("0X".utf8)) { return kept.dropFirst(2) }
+        let isMarked = kept.count >= 2 && kept[0] == UInt8(ascii: "0") && kept[1] | 0x20 == UInt8(ascii: "x")
+        if isMarked { return kept.dropFirst(2) }
         return kept.allSatisfy { HexText.value($0) != nil } ? kept[...] : nil
     }
 
@@ -98,6 +104,7 @@ enum Base64Text {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count * 3 / 4)
         var bits: UInt32 = 0
         for (index, digit) in digits.enumerated() {
             guard let value = self.value(digit) else {

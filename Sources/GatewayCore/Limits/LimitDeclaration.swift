@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a limit is counted in.
-package enum LimitUnit: String, CaseIterable, Sendable {
-    case bytes
-    case count
-    case perSecond = "1/s"
-    case milliseconds = "ms"
-}
-
 /// The key of the configuration that sets a limit.
 package struct LimitSetting: Hashable, Sendable {
     /// As in the file, for instance `listeners.max`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a limit is counted in.
+/// The unit of a limit.
 package enum LimitUnit: String, CaseIterable, Sendable {
     case bytes
     case count
