@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is written as VAST, read again.
+/// Written VAST, read again.
 @Suite(.suiteLimit)
 struct VASTWriterTests {
     /// Texts that would break out of where they stand, if they were not escaped.

@@ -6,7 +6,7 @@ import CuecastWire
 import TestSupport
 import Testing
 
-/// What is an address, and which address a command asks.
+/// Valid addresses, and the address that a command uses.
 @Suite(.suiteLimit)
 struct AddressTests {
     @Test(arguments: [

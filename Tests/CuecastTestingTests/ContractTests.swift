@@ -150,7 +150,7 @@ final class RawListener: Sendable {
     private let session = SessionID.random()
     private let replies = Mutex<[[UInt8]]>([])
     private let connection = Mutex<(any ListenerConnection)?>(nil)
-    /// What the last reply told of the gateway's clock.
+    /// The gateway's time in the last reply.
     private let clock = Mutex(Timestamp(microseconds: 0))
 
     init(_ gateway: ScriptedGateway) throws {

@@ -6,7 +6,7 @@
 import CuecastWire
 import Testing
 
-/// What time brings at a gateway in memory, by a clock that a test sets, and by the real one.
+/// The effects of time at a gateway in memory, by a clock that a test sets, and by the real one.
 @Suite(.suiteLimit)
 struct CoreGatewayTests {
     private static let start = Timestamp(microseconds: 1_750_000_000_000_000)

@@ -30,7 +30,7 @@ struct EdgeEncryptionTests {
         try LoopStand(identity: self.identity, change)
     }
 
-    /// What has a peer go on only where the gateway shows this certificate.
+    /// The options with which a peer accepts only this certificate.
     private func trusting(_ certificate: TestCertificate) -> [String] {
         ["-quiet", "-verify_return_error", "-CAfile", certificate.certificateFile]
     }

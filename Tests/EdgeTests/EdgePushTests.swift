@@ -349,7 +349,7 @@ struct EdgePushTests {
     }
 }
 
-/// What other peers, and slow ones, cannot do.
+/// The effects that other peers, and slow ones, cannot have.
 @Suite(.suiteLimit)
 struct EdgeFaultTests {
     @Test func `what a connection sends does not gather from pause to pause`() async throws {

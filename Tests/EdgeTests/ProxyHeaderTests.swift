@@ -22,7 +22,7 @@ struct ProxyHeaderTests {
         return signature + [command, family, UInt8(count >> 8), UInt8(count & 0xFF)] + addresses + fields
     }
 
-    /// What a balancer says that speaks TLS with the client, or does not.
+    /// The header of a balancer that speaks TLS with the client, or does not.
     static func tls(_ client: UInt8) -> [UInt8] {
         [0x20, 0, 15, client, 0, 0, 0, 0, 0x21, 0, 7] + Array("TLSv1.3".utf8)
     }

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What is kept is bounded, and let go of by the log's own time.
+/// The kept data is bounded, and removed by the log's own time.
 @Suite(.suiteLimit)
 struct BoardGrowthTests {
     private static let acknowledgeWithin = BoardLimits.acknowledgeWithin.inSeconds

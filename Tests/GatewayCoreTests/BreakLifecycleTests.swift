@@ -39,7 +39,7 @@ struct BreakLifecycleTests {
         case expired
     }
 
-    /// What is asked of it.
+    /// The requests about it.
     enum Request: String, CaseIterable, Sendable {
         case same
         case punch

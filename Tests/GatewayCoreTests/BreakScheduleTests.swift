@@ -28,7 +28,7 @@ struct BreakScheduleTests {
             self.schedule.note(each, at: Sample.at(seconds))
         }
 
-        /// What has happened, as `ID STATE`.
+        /// The events so far, as `ID STATE`.
         mutating func turned(at seconds: Double) -> [String] {
             self.schedule.turned(on: self.desk.board, at: Sample.at(seconds))
                 .map { "\($0.key.id) \($0.state(at: Sample.at(seconds)).name)" }

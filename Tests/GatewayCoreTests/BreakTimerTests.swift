@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What time alone makes due, derived from the board each time.
+/// The work that time makes due, derived from the board each time.
 @Suite(.suiteLimit)
 struct BreakTimerTests {
     private func due(_ desk: Desk, _ seconds: Double) -> (entries: [BreakEntry], next: Timestamp?) {

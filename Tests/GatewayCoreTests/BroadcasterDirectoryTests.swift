@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// Whose a key is, and which lists are refused.
+/// The owner of a key, and the refused lists.
 @Suite(.suiteLimit)
 struct BroadcasterDirectoryTests {
     private func broadcaster(

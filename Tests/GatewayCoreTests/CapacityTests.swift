@@ -4,7 +4,7 @@
 import GatewayCore
 import Testing
 
-/// What a case needs of a machine.
+/// The needs of a case of a machine.
 @Suite(.suiteLimit)
 struct CapacityTests {
     private let ordinary = CapacityCase(

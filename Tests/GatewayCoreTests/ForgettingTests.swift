@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// Who is forgotten is known again, and stands nowhere by name.
+/// A forgotten session is recognised, and is nowhere by name.
 @Suite(.suiteLimit)
 struct ForgettingTests {
     private let now = Timestamp(microseconds: 1_700_000_000_000_000)

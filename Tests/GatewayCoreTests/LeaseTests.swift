@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// Who is listening, for how long, and how often they may ask.
+/// The listening sessions, the length of their leases, and the limits of their requests.
 @Suite(.suiteLimit)
 struct LeaseTests {
     private let other = Sample.stream("radio10")
@@ -28,7 +28,7 @@ struct LeaseTests {
         #expect(leases.countsByStream == [:])
     }
 
-    /// Whose sessions are limited, of a token's subject.
+    /// The owner of sessions with the subject of a token.
     private func owner(_ subject: String, most: UInt32 = 1) throws -> LeaseOwner {
         let ticket = SessionTicket(
             session: Sample.session(),

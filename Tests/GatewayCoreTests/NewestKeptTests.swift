@@ -66,7 +66,7 @@ struct NewestKeptTests {
     }
 }
 
-/// What a histogram says.
+/// The quantiles of a histogram.
 @Suite(.suiteLimit)
 struct HistogramQuantileTests {
     /// So many observations in a bucket, by its place.

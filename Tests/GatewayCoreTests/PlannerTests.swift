@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What the gateway's clock and configuration make of a request.
+/// The planning of a request by the gateway's clock and configuration.
 @Suite(.suiteLimit)
 struct PlannerTests {
     private func publish(_ start: BreakStart?, _ id: String = "b1") -> BroadcastRequest.Kind {

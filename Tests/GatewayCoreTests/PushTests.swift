@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What a join, and a leave, decide about notices on the connection that they came by.
+/// The decisions of joins and leaves about notices on their connection.
 @Suite(.suiteLimit)
 struct PushTests {
     private let session = Sample.session()

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What a listener that joins is told: the whole truth, or a snapshot.
+/// The answer to a joining listener: the complete truth, or a snapshot.
 @Suite(.suiteLimit)
 struct RecoveryTests {
     private func recovery(

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What reaches the log: every fact once, contradictions within bounds, and nothing that is not understood.
+/// The content of the log: every fact once, contradictions within bounds, and nothing that was not understood.
 @Suite(.suiteLimit)
 struct RepeatTests {
     /// A counter at which `b1` started at 0 and ended at 30.

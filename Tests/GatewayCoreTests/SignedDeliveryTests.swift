@@ -24,7 +24,7 @@ struct SignedDeliveryTests {
 
     private func keys(_ keys: SigningKey...) throws -> MessageKeys { MessageKeys(try KeyRing(keys)) }
 
-    /// What an acknowledgement with this delivery gets, both ways that requests are read: in place, and decoded in full.
+    /// The refusal of an acknowledgement with this delivery, in both ways of reading requests: in place, and decoded in full.
     private func refusal(_ delivery: [UInt8], _ counter: Counter, _ advertisement: String = "ad0") throws -> Refusal? {
         // A break without a request since the board changed is decoded in full.
         var decoded = counter

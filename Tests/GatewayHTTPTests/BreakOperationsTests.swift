@@ -8,10 +8,10 @@ import GatewayHTTP
 import Synchronization
 import Testing
 
-/// What broadcasters ask over HTTP: it becomes the same request as by their socket, and its answer keeps the reason code.
+/// Broadcasters' requests over HTTP: each becomes the same request as by their socket, and its answer keeps the reason code.
 @Suite(.suiteLimit)
 struct BreakOperationsTests {
-    /// What came to the gateway.
+    /// The requests that reached the gateway.
     private final class Asked: Sendable {
         struct One: Sendable {
             let request: BroadcastRequest
@@ -307,7 +307,7 @@ struct BreakOperationsTests {
         #expect(asked.count == 2)
     }
 
-    /// What is asked of one break, with the body that it needs.
+    /// The requests about one break, with the bodies that they need.
     private static let changes: [(method: String, name: String, body: String)] = [
         ("PUT", "", Self.body), ("POST", "/punch", ""), ("POST", "/update", #"{"duration":"45s"}"#),
         ("POST", "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#), ("POST", "/end", "{}"),

@@ -12,10 +12,11 @@ import Testing
 import TokenFormats
 import Tokens
 
-/// Who may listen over HTTP, as one table: every operation of listeners, by every kind of caller, on its own stream and on others.
+/// The right to listen over HTTP, as one table: every operation of listeners, for every kind of caller, on its own stream and
+/// others.
 @Suite(.suiteLimit)
 struct ListenerAuthorizationTests {
-    /// What a gateway finds in what a caller shows.
+    /// The gateway's findings about a caller's token.
     private enum Shown {
         case nothing
         /// A token with a fault that it was made with; its streams are not checked.
@@ -23,7 +24,7 @@ struct ListenerAuthorizationTests {
         case streams([StreamPattern])
     }
 
-    /// What has happened since the tokens were made.
+    /// The change since the tokens were made.
     private enum Moment: CaseIterable {
         case before
         /// The tokens are over.
@@ -36,13 +37,13 @@ struct ListenerAuthorizationTests {
         func protects(_ stream: String) -> Bool { (stream == "tv") == (self == .reloaded) }
     }
 
-    /// Who asks.
+    /// A caller.
     private struct Caller {
         let name: String
         let authorization: String?
         let shown: Shown
 
-        /// What it is told on a stream; `nil`: it is let in.
+        /// The refusal on a stream; `nil`: it is let in.
         func refusal(of stream: String, _ moment: Moment = .before) throws -> String? {
             guard moment.protects(stream) else { return nil }
             switch self.shown {
@@ -58,7 +59,7 @@ struct ListenerAuthorizationTests {
         }
     }
 
-    /// What tells true tokens in these tests; it may be changed while a gateway runs.
+    /// The check of tokens in these tests; it may be changed while a gateway runs.
     private final class Checks: Sendable {
         private struct State {
             var verifier: TokenVerifier

@@ -14,7 +14,7 @@ import Testing
 struct OutcomeTests {
     private static let lane = Lane.acknowledgements(0)
 
-    /// What an answer says.
+    /// The content of an answer.
     private struct Page {
         var rows: [OutcomeDocument] = []
         /// `nil`: it was cut off.

@@ -23,7 +23,7 @@ struct TraceTests {
     private static let body =
         #"{"now":true,"ads":[{"id":"a","duration":"50m","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
 
-    /// What a test works with.
+    /// The parts that a test uses.
     private struct Stand: Sendable {
         let running: RunningGateway
         let peer: HTTPPeer

@@ -12,7 +12,7 @@ import Testing
 
 @testable import Gateway
 
-/// Who asked for what to be changed: every entrance, what was done and what was refused, and what happens when it cannot be kept.
+/// The audit: every entrance, performed and refused changes, and a failure to keep them.
 @Suite(.suiteLimit)
 struct AuditTrailTests {
     private let station = Station()

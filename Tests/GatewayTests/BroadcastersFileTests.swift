@@ -14,7 +14,7 @@ enum KnownKeys {
     static let second = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
 }
 
-/// What the file of broadcasters may say, and with which sentences it is refused.
+/// The valid contents of the file of broadcasters, and the sentences of refusals.
 @Suite(.suiteLimit)
 struct BroadcastersFileTests {
     private func read(_ text: String) throws -> BroadcasterDirectory { try BroadcastersFile.read(Array(text.utf8)) }

@@ -6,7 +6,7 @@ import Gateway
 import GatewayCore
 import Testing
 
-/// What a running gateway takes over when its configuration is read again.
+/// The settings that a running gateway takes over when its configuration is read again.
 @Suite(.suiteLimit)
 struct ConfigurationChangeTests {
     private func change(_ edit: (inout GatewayConfiguration) -> Void) -> ConfigurationChange {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import CuecastNIO
 
-/// What a connection says until it is over.
+/// The events of a connection until it is over.
 private func conversation(
     _ rig: TransportRig,
     _ endpoint: String,
@@ -198,7 +198,7 @@ struct TLSTests {
 
 @Suite(.suiteLimit)
 struct HostileServerTests {
-    /// What becomes of a connection to a server that says this.
+    /// The reason of the end of a connection to a server that sends these bytes.
     private func reason(_ says: [UInt8], repeats: Bool = false) async throws -> String {
         let server = try await TestServer(ServerPlan(says: says, repeats: repeats))
         let rig = TransportRig(NIORuntime())

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is confirmed survives.
+/// Confirmed records survive.
 @Suite(.suiteLimit)
 struct EventLogDurabilityTests {
     private let directory: TemporaryDirectory
@@ -78,7 +78,7 @@ struct EventLogDurabilityTests {
         try pool.close()
     }
 
-    /// What writers were told is durable.
+    /// The records that writers know to be durable.
     private final class Confirmed: Sendable {
         private let records = Mutex<[UInt64: [UInt8]]>([:])
 
@@ -87,7 +87,7 @@ struct EventLogDurabilityTests {
         func add(_ offset: UInt64, _ bytes: [UInt8]) { self.records.withLock { $0[offset] = bytes } }
     }
 
-    /// What a writer confirmed until its files were copied.
+    /// The confirmed records of a writer until its files were copied.
     private struct Copy: Sendable {
         let path: String
         let confirmed: [UInt64: [UInt8]]

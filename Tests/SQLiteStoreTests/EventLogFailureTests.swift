@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the log does when its disk fails (docs/internals/decisions/0023).
+/// The log's behaviour when its disk fails (docs/internals/decisions/0023).
 @Suite(.suiteLimit)
 struct EventLogFailureTests {
     private let lane = Lane.acknowledgements(0)
@@ -22,7 +22,7 @@ struct EventLogFailureTests {
         return try SQLiteEventLog(in: StoreDirectory(path: folder.path), limits: limits)
     }
 
-    /// What became of one record.
+    /// The attempt to append one record, and its result.
     private struct Attempt {
         let lane: Lane
         let bytes: [UInt8]

@@ -5,7 +5,7 @@ import GatewayCore
 import SQLiteStore
 import Testing
 
-/// What the log refuses.
+/// The refusals of the log.
 @Suite(.suiteLimit)
 struct EventLogLimitTests {
     private let directory: TemporaryDirectory

@@ -33,7 +33,7 @@ struct ForgettingTests {
         try await LedgerVerification.run(in: path, ledgerOnly: false) { _ in }
     }
 
-    /// Who stands in the books.
+    /// The sessions in the books.
     private func sessions(_ books: KeptBooks) async throws -> Set<SessionID> {
         var found: Set<SessionID> = []
         for record in try await books.log.everything(in: KeptBooks.lane) {

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What every ledger counts.
+/// The counts of every ledger.
 @Suite(.suiteLimit)
 struct LedgerContractTests {
     private func withLedger(

@@ -199,7 +199,7 @@ struct StoreBackupTests {
         #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
     }
 
-    /// What a disk has done that ate both files.
+    /// Destroys both files, as a failed disk does.
     private func ruin(_ data: String) throws {
         for name in ["/events.sqlite", "/ledger.sqlite"] {
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: data + name + suffix) }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the compiler must refuse, tried with the compiler.
+/// Code that the compiler must refuse, tried with the compiler.
 ///
 /// A program is compiled down to SIL against the modules that this test was built with: races between regions show only
 /// there, not when types are checked. The programs that must compile are made of the same parts, so that a broken set-up

@@ -7,7 +7,7 @@ import Testing
 
 @_spi(ProviderChecks) @testable import AdPresentation
 
-/// What errors say to people.
+/// The sentences of errors for people.
 @Suite(.suiteLimit)
 struct ErrorSentenceTests {
     private static let errors: [any Error] =

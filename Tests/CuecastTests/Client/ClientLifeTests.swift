@@ -10,7 +10,7 @@ import Testing
 
 @_spi(Diagnostics) @_spi(Transports) @_spi(Tuning) @testable import Cuecast
 
-/// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
+/// A client's life beside listening: it is ended and started again, suspended, moved in time, asked to decline.
 @Suite(.suiteLimit)
 struct ClientLifeTests {
     let gateway: ScriptedGateway

@@ -252,7 +252,7 @@ struct ClientStorageTests {
 
     // MARK: Killed in between
 
-    /// What a kill in this moment would leave, as another file.
+    /// Copies the state that a kill in this moment would leave into another file.
     private func kill(into name: String) throws {
         try FileManager.default.copyItem(atPath: self.folder.path("session"), toPath: self.folder.path(name))
     }

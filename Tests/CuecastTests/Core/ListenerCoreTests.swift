@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.suiteLimit)
 struct ListenerCoreTests {
-    /// What a core did on its connections, in a few words.
+    /// The steps of a core on its connections, in a few words.
     private func steps(_ bench: CoreBench) -> [String] {
         bench.actions.compactMap { action in
             switch action {

@@ -82,7 +82,7 @@ struct LogLimiterTests {
     }
 }
 
-/// What a gateway logs of its peers' requests.
+/// The log lines about peers' requests.
 @Suite(.suiteLimit)
 struct RequestLogTests {
     var station = Station()
