@@ -158,7 +158,7 @@ struct ProxyHeaderTests {
         "10.0.0.1/8", "::/129",
         "2001:db8::1/64", "localhost", "10.0.0", "10.0.0.0/8 10.0.0.0/8", "[::1]",
     ])
-    func `what is no list of networks is refused`(text: String) { #expect(AddressNetworks(text) == nil) }
+    func `an invalid list of networks is refused`(text: String) { #expect(AddressNetworks(text) == nil) }
 
     @Test func `a list of networks has a longest length`() {
         let list = { (count: Int) in (0..<count).map { "10.0.0.\($0)" }.joined(separator: ",") }

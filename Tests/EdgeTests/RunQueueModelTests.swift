@@ -29,7 +29,7 @@ struct RunQueueModelTests {
         #expect(model.served.values.allSatisfy { $0 > 0 && $0 + 1 >= most }, "\(model.served)")
     }
 
-    @Test func `what is left over comes first at the next look`() {
+    @Test func `left-over events come first at the next look`() {
         var events = ReadyEvents()
         func look() -> [Int] {
             events.begin()

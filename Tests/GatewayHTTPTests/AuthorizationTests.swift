@@ -361,7 +361,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test func `what changes something is a POST, and what does not is none`() async throws {
+    @Test func `changes are POST requests, and reads are not`() async throws {
         try await Parts()
             .serve { peer in
                 let wrong = try await peer.get("/v1/reload")

@@ -211,7 +211,7 @@ struct BreakOperationsTests {
     }
 
     @Test(arguments: ["application/xml", "text/xml", "Text/XML; charset=utf-8"])
-    func `what of a VAST document is not in the break is said in the answer`(type: String) async throws {
+    func `the answer lists the parts of a VAST document that the break leaves out`(type: String) async throws {
         @Sendable func ad(_ index: Int, _ impressions: Int) -> String {
             """
             <Ad id="v\(index)"><InLine><AdSystem>x</AdSystem><AdTitle>V</AdTitle>\
@@ -344,7 +344,7 @@ struct BreakOperationsTests {
         ("", 200), ("{}", 200), (" {\n} ", 200), ("[]", 400), ("null", 400), (#"{"at":"2026-05-01T12:00:00Z"}"#, 400),
         ("{}{}", 400), (String(repeating: " ", count: 65), 413),
     ])
-    func `what takes no body is not asked with one that says something`(body: String, status: Int) async throws {
+    func `an operation without a body refuses one with content`(body: String, status: Int) async throws {
         let asked = Asked()
         let headers = try await self.headers()
         try await self.parts(.break(Self.info), asked)

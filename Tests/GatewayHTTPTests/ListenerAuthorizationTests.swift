@@ -243,7 +243,7 @@ struct ListenerAuthorizationTests {
         }
     }
 
-    @Test func `what a session asks needs its own ticket of that stream, and no token stands in for it`() async throws {
+    @Test func `a session's requests need its own ticket of that stream, and no token replaces it`() async throws {
         try await self.run { _, peer, workshop, _ in
             let caller = try #require(try await Self.callers(workshop).first { $0.name == "a token of both" })
             let (own, other) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))

@@ -312,7 +312,7 @@ struct OutcomeTests {
         "break=no%20spaces",
         "after=1", "from=1&from=2",
     ])
-    func `what is no position, or no parameter, is refused`(query: String) async throws {
+    func `an invalid position or parameter is refused`(query: String) async throws {
         var parts = Parts()
         parts.log = InMemoryEventLog()
         try await parts.serve { peer in

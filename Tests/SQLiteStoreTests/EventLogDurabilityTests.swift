@@ -105,7 +105,7 @@ struct EventLogDurabilityTests {
         await log.close()
     }
 
-    @Test func `what was confirmed is there after a kill between two steps of the writer`() async throws {
+    @Test func `confirmed records survive a kill between two steps of the writer`() async throws {
         var random = SeededGenerator(for: "kill between steps")
         let path = self.directory.fresh("live")
         var limits = SQLiteEventLog.Limits()
@@ -140,7 +140,7 @@ struct EventLogDurabilityTests {
         for copy in copies { try await self.check(copy) }
     }
 
-    @Test func `what was confirmed is there after a kill in the middle of a write`() async throws {
+    @Test func `confirmed records survive a kill in the middle of a write`() async throws {
         let path = self.directory.fresh("live")
         var limits = SQLiteEventLog.Limits()
         limits.checkpointBytes = .max  // The write-ahead log only grows: a copy of it is what was written so far.

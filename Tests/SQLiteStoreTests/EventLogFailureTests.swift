@@ -202,7 +202,7 @@ struct EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `who watches a log that works is told nothing when it closes`() async throws {
+    @Test func `a watcher of a working log gets nothing when it closes`() async throws {
         let folder = try FaultyFolder()
         let log = try self.open(folder)
         async let reason = log.stopped()

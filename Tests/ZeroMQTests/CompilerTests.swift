@@ -157,14 +157,14 @@ struct CompilerTests {
     ]
 
     @Test(arguments: accepted)
-    func `what is safe compiles`(program: Program) throws {
+    func `safe code compiles`(program: Program) throws {
         let result = try Self.compile(program)
         #expect(result.status == 0, "\(result.diagnostics)")
         #expect(result.diagnostics == "")
     }
 
     @Test(arguments: refused)
-    func `what is not safe does not compile`(program: Program) throws {
+    func `unsafe code does not compile`(program: Program) throws {
         let result = try Self.compile(program)
         #expect(result.status != 0)
         #expect(result.diagnostics.contains(program.complaint ?? "no complaint was named"))
