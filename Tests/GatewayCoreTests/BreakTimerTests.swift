@@ -108,7 +108,7 @@ struct BreakTimerTests {
         #expect(desk.board.sequences == board.sequences)
     }
 
-    @Test func `what waits longest goes first, whatever the stream`() {
+    @Test func `the longest wait is served first, whatever the stream`() {
         var desk = Desk()
         for (stream, start) in [("c", 30), ("a", 20), ("b", 25)] {
             let publish = Sample.publish("b1", of: Sample.stream(stream), start: .at(Sample.at(Double(start))))

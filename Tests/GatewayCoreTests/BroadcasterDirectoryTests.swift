@@ -44,7 +44,7 @@ struct BroadcasterDirectoryTests {
         #expect(directory.standing(of: "unknown", at: Sample.at(0)) == .unknown)
     }
 
-    @Test func `who asks is told in one sentence why it may not`() throws {
+    @Test func `a refused caller gets the reason in one sentence`() throws {
         var studio = self.broadcaster("studio", keys: ["old"])
         studio.keys[0] = BroadcasterDirectory.Key("old", notAfter: Sample.at(0))
         let directory = try BroadcasterDirectory([studio])

@@ -131,7 +131,7 @@ struct LeaseTests {
         #expect(leases.count == 1, "the end of its first lease is not the end of its second")
     }
 
-    @Test func `who leaves another stream than it listens to goes on listening`() {
+    @Test func `a session that leaves another stream still listens`() {
         var leases = self.leases()
         _ = leases.renew(Sample.session(), stream: self.other, at: Sample.at(0))
         leases.end(Sample.session(), on: Sample.stream)

@@ -25,7 +25,7 @@ struct NewestKeptTests {
         #expect(nothing.elements.isEmpty && !nothing.hasGap && nothing.newest == 10)
     }
 
-    @Test(arguments: [11, UInt64.max]) func `what was never there is a gap`(_ number: UInt64) {
+    @Test(arguments: [11, UInt64.max]) func `a record that was never there is a gap`(_ number: UInt64) {
         let portion = self.kept(10, of: 4).portion(after: number, most: 100)
         #expect(portion.hasGap && portion.elements.isEmpty && portion.newest == 10)
     }

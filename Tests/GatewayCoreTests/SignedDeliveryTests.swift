@@ -37,7 +37,7 @@ struct SignedDeliveryTests {
         return slow.refusal
     }
 
-    @Test func `what a batch carried is taken, and nothing of it can be changed`() throws {
+    @Test func `a delivery is accepted unchanged, and with no change`() throws {
         var counter = self.counter()
         let batch = try #require(try counter.batch(at: 21).batch)
         #expect(try self.refusal(batch.delivery, counter) == nil)

@@ -301,7 +301,7 @@ struct TicketTests {
         )
     }
 
-    @Test func `what lets a connection hear ends with its time and with its key`() throws {
+    @Test func `a connection's right ends with its time and with its key`() throws {
         let proof = PushProof(key: try Self.key(1, .signing).id, until: Sample.at(30))
         #expect(proof.holds(try Self.ring(), at: Sample.at(30)))
         #expect(!proof.holds(try Self.ring(), at: Sample.at(30.000_001)))

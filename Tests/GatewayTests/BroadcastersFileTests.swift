@@ -127,7 +127,7 @@ struct BroadcastersFileTests {
         ("broadcasters: [", "it is not YAML or JSON (line 2)"),
         ("broadcasters: []\n---\nbroadcasters: []", "it is not YAML or JSON (line 2)"),
     ])
-    func `what is wrong is said in a sentence`(text: String, sentence: String) {
+    func `faults are sentences`(text: String, sentence: String) {
         #expect(self.faults(text).contains(sentence), "\(self.faults(text))")
     }
 

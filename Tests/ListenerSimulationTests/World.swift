@@ -451,12 +451,12 @@ struct World {
         let now = self.appNow
         let seconds = self.some(0...40)
         switch self.some(0...1) {
-        case ..<0.4: self.core.hear(now: now) { $0.set(delay: .seconds(seconds), now: now) }
+        case ..<0.4: self.core.changeDelay(now: now) { $0.set(delay: .seconds(seconds), now: now) }
         case ..<0.6:
             let time = self.gatewayTime - .seconds(seconds)
-            self.core.hear(now: now) { $0.set(programmeTime: time, now: now) }
-        case ..<0.8: self.core.hear(now: now) { $0.pause(now: now) }
-        default: self.core.hear(now: now) { $0.resume(now: now) }
+            self.core.changeDelay(now: now) { $0.set(programmeTime: time, now: now) }
+        case ..<0.8: self.core.changeDelay(now: now) { $0.pause(now: now) }
+        default: self.core.changeDelay(now: now) { $0.resume(now: now) }
         }
         self.performActions()
     }

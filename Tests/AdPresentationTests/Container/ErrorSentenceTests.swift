@@ -42,7 +42,7 @@ struct ErrorSentenceTests {
         )
     }
 
-    @Test func `what a check leaves out has a sentence`() {
+    @Test func `a skipped check has a sentence`() {
         #expect(Set(AdPluginReport.Unchecked.allCases.map(\.description)).count == 3)
     }
 }

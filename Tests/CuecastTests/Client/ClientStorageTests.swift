@@ -88,7 +88,7 @@ struct ClientStorageTests {
         await client.stopped()
     }
 
-    @Test func `what the app does before the file is read is bounded`() async throws {
+    @Test func `the app's calls before the file is read are bounded`() async throws {
         self.files.hold(.open)
         let client = try self.makeStoringClient {
             $0.timings.storageWait = .zero
