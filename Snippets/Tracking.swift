@@ -13,7 +13,7 @@ configuration.consent = ListenerConsent(gdprConsent: "CPc7TgAPc7TgAAGABCENBZ", r
 // snippet.end
 
 // snippet.consent
-/// What the app's consent dialogue keeps; the user may change it at any time.
+/// The state of the app's consent dialogue; the user may change it at any time.
 let dialogue = Mutex(ListenerConsent(deniesTracking: true))
 
 configuration.consentProvider = { dialogue.withLock { $0 } }

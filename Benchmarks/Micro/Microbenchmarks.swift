@@ -46,7 +46,7 @@ enum Operation: String, CaseIterable {
     case listAtMany = "list-at-100000"
 }
 
-/// What the operations need is made before any of them is counted.
+/// Prepares the data of the operations before any of them is counted.
 struct Bench {
     /// As many requests as a group of acknowledgements has at most.
     private static let group = 1_000
@@ -56,7 +56,7 @@ struct Bench {
     private let workload: Workload
     private let batchRequests: [[UInt8]]
     private let acknowledgements: [[UInt8]]
-    /// What breaks are published on and listed of: a hundred thousand of them take longer to make than all rounds.
+    /// The board for publications and lists: making a hundred thousand of them takes longer than all rounds.
     private let board: Board
 
     init(_ operation: Operation) throws {

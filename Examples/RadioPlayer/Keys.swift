@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a key does.
+/// The keys and their actions.
 enum Key: Character, CaseIterable {
     /// Drop the advertisements that wait behind the one that plays.
     case ignore = "i"

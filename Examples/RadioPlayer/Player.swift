@@ -7,7 +7,7 @@ import Cuecast
 ///
 /// It is driven by one loop; nothing in it waits.
 final class Player {
-    /// What the loop gives it.
+    /// The input from the loop.
     enum Input: Sendable {
         case event(ListenerEvent)
         case key(Key)
@@ -63,7 +63,7 @@ final class Player {
         if let file { self.state.programme = self.programme.isReal ? file : "\(file) (simulated)" }
     }
 
-    /// What happened since the last call, a line each, for a player without a screen.
+    /// The events since the last call, a line each, for a player without a screen.
     func takeLines() -> [String] {
         defer { self.lines = [] }
         return self.lines

@@ -34,7 +34,7 @@ struct PlayerState: Equatable, Sendable {
         var targetURL: String?
     }
 
-    /// What became of advertisements so far.
+    /// The outcomes of advertisements so far.
     struct Tally: Equatable, Sendable {
         var played = 0
         var ignored = 0
@@ -44,7 +44,7 @@ struct PlayerState: Equatable, Sendable {
 
     var stream: String
     var connection = "not connected"
-    /// What makes the sound, for instance `mpv`; `nil`: nothing, time is only counted.
+    /// The program that makes the sound, for instance `mpv`; `nil`: none, time is only counted.
     var sound: String?
     var programme = "simulated programme"
     /// How long the programme has been heard.

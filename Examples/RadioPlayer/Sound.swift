@@ -29,7 +29,7 @@ final class Sound {
     private let ended: @Sendable (Run, _ isDone: Bool) -> Void
     private var running: RunningProgram?
     private var runs = 0
-    /// Whose end is waited for; `nil`: nothing is heard.
+    /// The run whose end is awaited; `nil`: nothing is playing.
     private var awaited: Run?
     private var runBegan = ContinuousClock.now
     /// When it would have begun had it never paused, and where the program begins by that.

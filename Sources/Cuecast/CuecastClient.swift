@@ -256,7 +256,7 @@ public final class CuecastClient: Sendable {
             state.settings.setDelay(delay)
             return (state.engine, state.settings.delay.now)
         }
-        engine?.hear { $0.set(delay: delay, now: $1) }
+        engine?.changeDelay { $0.set(delay: delay, now: $1) }
     }
 
     /// The listener hears this instant of the programme now, as the player reads it from the stream (for instance
@@ -268,7 +268,7 @@ public final class CuecastClient: Sendable {
         let microseconds = (time.timeIntervalSince1970 * 1_000_000).rounded()
         guard microseconds.isFinite, abs(microseconds) < 9e18 else { return }
         let timestamp = Timestamp(microseconds: Int64(microseconds))
-        self.state.withLock { $0.engine }?.hear { $0.set(programmeTime: timestamp, now: $1) }
+        self.state.withLock { $0.engine }?.changeDelay { $0.set(programmeTime: timestamp, now: $1) }
     }
 
     /// The listener has paused the stream: the programme stands still, and the delay grows until
@@ -276,12 +276,12 @@ public final class CuecastClient: Sendable {
     ///
     /// For a stream that goes on where it stopped. A player that goes on live needs neither.
     public func pauseProgramme() {
-        self.state.withLock { $0.engine }?.hear { $0.pause(now: $1) }
+        self.state.withLock { $0.engine }?.changeDelay { $0.pause(now: $1) }
     }
 
     /// The listener hears the stream again, from where it stopped.
     public func resumeProgramme() {
-        self.state.withLock { $0.engine }?.hear { $0.resume(now: $1) }
+        self.state.withLock { $0.engine }?.changeDelay { $0.resume(now: $1) }
     }
 
     /// The app goes to the background, or a phone call comes.

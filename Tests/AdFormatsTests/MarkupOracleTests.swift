@@ -13,7 +13,7 @@ import TestSupport
 /// The XML reader beside libxml2, which Foundation has: what one accepts the other accepts and sees the same in it.
 @Suite(.suiteLimit)
 struct MarkupOracleTests {
-    /// What happened in a document, in order.
+    /// The events in a document, in order.
     private final class Events: NSObject, XMLParserDelegate {
         private(set) var events: [String] = []
         private(set) var faults: [Int] = []
@@ -55,7 +55,7 @@ struct MarkupOracleTests {
             + element.children.flatMap { self.events(of: $0) } + ["</\(element.name)> \(element.text)"]
     }
 
-    /// What libxml2 sees in a document; nil where it finds a fault, which is not always where `parse()` says so.
+    /// The events that libxml2 sees in a document; nil if it finds a fault, which is not always where `parse()` does.
     ///
     /// - Throws: `Undecided` where it stumbles over a name with two colons, which is against the namespaces recommendation
     ///   and not against XML.

@@ -73,8 +73,7 @@ struct MarkupReaderTests {
         ("<a", 1, 3, "does not end"), ("<a /", 1, 4, "does not end"), ("<", 1, 2, "no name"),
         ("<a></a", 1, 7, "does not end"),
     ])
-    func `what is not well-formed is refused with its place`(text: String, line: Int, column: Int, words: String) throws
-    {
+    func `a malformed document is refused with its place`(text: String, line: Int, column: Int, words: String) throws {
         guard case .malformed(let fault, line, column) = self.fault(Array(text.utf8)) else {
             Issue.record("\(String(describing: self.fault(Array(text.utf8))))")
             return
@@ -129,7 +128,7 @@ struct MarkupReaderTests {
             ("cp1252", nil, [0xFC]), ("windows-1252", nil, [0xFC]), ("iso-8859-1", "UTF-16", [0xC3, 0xBC]),
         ] as [(String, String?, [UInt8])]
     )
-    func `what the sender says of the encoding counts before the declaration`(
+    func `the sender's encoding counts before the declaration`(
         declared: String,
         charset: String?,
         letter: [UInt8]

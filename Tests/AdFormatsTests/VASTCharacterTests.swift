@@ -22,7 +22,7 @@ struct VASTCharacterTests {
     }
 
     /// WHATWG Encoding standard, "windows-1252".
-    @Test func `what is said to be Latin 1 is read as Windows writes it`() throws {
+    @Test func `declared Latin 1 is read as Windows-1252`() throws {
         let title = "Don’t – 5 € off, naïve"
         let bytes: [UInt8] = title.unicodeScalars.map { scalar in
             switch scalar {

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What holds for every sequence of bytes.
+/// Properties of every sequence of bytes.
 ///
 /// These tests compute for seconds and yield as they go, so that the others are not kept waiting past their time.
 @Suite(.suiteLimit)

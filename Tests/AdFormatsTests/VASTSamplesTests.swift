@@ -60,7 +60,7 @@ struct VASTSamplesTests {
             ),
         ] as [(String, [String], [SkipReason])]
     )
-    func `what plays and what does not`(name: String, ids: [String], reasons: [SkipReason]) throws {
+    func `playable and unplayable media`(name: String, ids: [String], reasons: [SkipReason]) throws {
         let bytes = [UInt8](try Data(contentsOf: Places.samples.appending(path: "vast/dailymotion/\(name)")))
         #expect(((try? self.read(bytes).get())?.ads ?? []).map(\.id) == ids)
         #expect(skipReasons(bytes, options: self.all) == reasons)

@@ -4,7 +4,7 @@
 import AdFormats
 import Testing
 
-/// What cannot be played, and how that is said.
+/// The parts that cannot be played, and their reports.
 @Suite(.suiteLimit)
 struct VASTSkippedTests {
     private func reason(_ ad: String) -> SkipReason? { skipReasons(Documents.vast(ad)).first }

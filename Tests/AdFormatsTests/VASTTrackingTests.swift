@@ -27,7 +27,7 @@ struct VASTTrackingTests {
         #expect(ad.leftOut.isEmpty)
     }
 
-    @Test func `what cannot be called is left out and counted`() throws {
+    @Test func `a URL that cannot be called is left out and counted`() throws {
         let ad = try self.tracking(
             """
             <Tracking event="start"/><Tracking event="start">relative</Tracking><Tracking>https://a.example.com</Tracking>

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is written as VAST, read again.
+/// Written VAST, read again.
 @Suite(.suiteLimit)
 struct VASTWriterTests {
     /// Texts that would break out of where they stand, if they were not escaped.
@@ -121,7 +121,7 @@ struct VASTWriterTests {
         #expect(String(decoding: document, as: UTF8.self).contains("CompanionAds") == (expected != nil))
     }
 
-    @Test func `what is written is read as the same, whatever stands in it`() async throws {
+    @Test func `written content is read as the same`() async throws {
         var random = SeededGenerator(for: "written documents")
         for _ in 0..<300 {
             await Task.yield()
@@ -162,7 +162,8 @@ struct VASTWriterTests {
         #expect(throws: AdFormatError.noAds(errorURLs: [])) { try VAST.read(document) }
     }
 
-    @Test func `what XML has no way to write is replaced, and what readers would change is not`() throws {
+    @Test func `characters that XML cannot write are replaced, and those that readers would change are escaped`() throws
+    {
         var ad = AdContent(
             id: "a",
             title: "a\u{0}b\u{FFFE}c\u{FFFF}d\u{1B}e\rf",

@@ -53,7 +53,7 @@ struct BreakDocumentTests {
         #expect(try read.checked().media.first?.url == "https://a/gr%C3%BCn.mp3")
     }
 
-    @Test func `what the wire cannot hold is a fault of the document`() throws {
+    @Test func `a value that the wire cannot hold is a fault of the document`() throws {
         let long = Self.fault { _ = try Self.publish(#""duration":"60d","#) }
         #expect(
             long?.description == "Line 1: the limit duration ms is 4294967295, and this has 5184000000."

@@ -6,7 +6,7 @@ import CuecastWire
 import TestSupport
 import Testing
 
-/// What is an address, and which address a command asks.
+/// Valid addresses, and the address that a command uses.
 @Suite(.suiteLimit)
 struct AddressTests {
     @Test(arguments: [
@@ -36,7 +36,7 @@ struct AddressTests {
         ("tcp://[::1%]:7400", "not an IPv6"), ("tcp://a..b:7400", "neither"), ("tcp://user@host:7400", "neither"),
         ("tcp://hé:7400", "neither"),
     ])
-    func `what is no address is refused with what is wrong`(_ text: String, _ reason: String) {
+    func `an invalid address is refused with its fault`(_ text: String, _ reason: String) {
         let fault = #expect(throws: NetworkAddress.Fault.self) { try NetworkAddress(endpoint: text, for: .connect) }
         #expect(fault?.description.contains(reason) == true, "\(fault?.description ?? "")")
     }

@@ -29,7 +29,7 @@ struct EnvironmentCheckTests {
         if let meant { #expect(warning.contains("is \(meant) meant?")) } else { #expect(!warning.contains("meant?")) }
     }
 
-    @Test func `what is right, and what is for others, is passed over`() {
+    @Test func `valid variables and those of others are ignored`() {
         let names = [
             "PATH", "HOME", "CUECAST_GATEWAY", "CUECAST_HTTP", "CUECAST_SEED", "CUECAST_TEST_PATIENCE", "CAST", "C",
         ]

@@ -69,7 +69,7 @@ struct EventReaderTests {
         }
     }
 
-    @Test func `what is kept of no event does not add up`() throws {
+    @Test func `the rest of incomplete events does not add up`() throws {
         let comments = String(repeating: ": \(String(repeating: "x", count: 90))\n", count: 1_000)
         let events = String(repeating: "data: \(String(repeating: "x", count: 90))\n\n", count: 1_000)
         #expect(try self.read(comments + events, eventBytesMax: 100).count == 1_000)

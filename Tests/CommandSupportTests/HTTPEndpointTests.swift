@@ -43,7 +43,7 @@ final class HTTPEndpointTests {
         )
     }
 
-    @Test func `what is said counts where no gateway is on this machine`() throws {
+    @Test func `the given address counts without a gateway on this machine`() throws {
         #expect(try self.find().trust == nil)
         #expect(try self.find("http://a:1").description == "a:1")
         let encrypted = try self.find("https://gateway.example:443")
@@ -85,13 +85,13 @@ final class HTTPEndpointTests {
     @Test(arguments: [
         "", "\n", "127.0.0.1:7999\n", "https://127.0.0.1:7999", "ftp://127.0.0.1:7999\n", "https://\n", "é",
     ])
-    func `what cannot be understood is passed over`(text: String) throws {
+    func `unreadable files are ignored`(text: String) throws {
         try self.write(text)
         #expect(try self.find(isNamed: false).description == "127.0.0.1:7480")
     }
 
     @Test(arguments: [0o644, 0o660, 0o606])
-    func `what others may read or change is passed over`(mode: Int) throws {
+    func `files that others may read or change are ignored`(mode: Int) throws {
         try self.write("https://127.0.0.1:7999\n", self.pem)
         try FileManager.default.setAttributes(
             [.posixPermissions: mode],

@@ -87,7 +87,7 @@ final class OperatorTokenTests {
     }
 
     @Test(arguments: ["", "\n", "a b", "a\nb", "ä", String(repeating: "x", count: WireLimits.tokenBytesMax + 2)])
-    func `what is no token is not sent`(text: String) throws {
+    func `a text that is no token is not sent`(text: String) throws {
         try SecretFile.replace(self.folder + "/other", Array(text.utf8), mode: 0o600)
         #expect(throws: OperatorToken.Fault.self) { try self.headers(to: self.here, file: self.folder + "/other") }
     }

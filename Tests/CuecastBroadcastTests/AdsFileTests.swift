@@ -107,7 +107,7 @@ struct AdsFileTests {
         ("{\"ads\": [\"", 1, "no end"),
         (String(repeating: "[", count: 40), 1, "32 levels"),
     ])
-    func `what is not JSON is told with its line`(_ case: (text: String, line: Int, reason: String)) throws {
+    func `invalid JSON is reported with its line`(_ case: (text: String, line: Int, reason: String)) throws {
         let fault = try #require(Self.fault(`case`.text))
         #expect(fault.line == `case`.line)
         #expect(fault.reason.contains(`case`.reason), "\(fault)")

@@ -142,7 +142,7 @@ struct KeysTests {
         #expect(texts[0].contains(keys.publicKey))
     }
 
-    @Test func `what is no key is refused without being shown`() throws {
+    @Test func `an invalid key is refused without being shown`() throws {
         let key = self.own.publicKey.z85
         for (gateway, secret) in [
             (key, "short"), ("short", key), (key + "x", key), (key, String(key.dropLast()) + "~"),

@@ -189,7 +189,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `what cannot be valid is refused before anything is sent`() async throws {
+    @Test func `an invalid request is refused before anything is sent`() async throws {
         try await RouterGateway.with { gateway in
             let client = makeClient(gateway.endpoint)
             func field(_ change: (inout AdBreak) -> Void) async -> String? {

@@ -23,7 +23,7 @@ struct ContractTests {
         }
     }
 
-    @Test func `what no gateway takes is refused with a sentence`() throws {
+    @Test func `a request that no gateway accepts is refused with a sentence`() throws {
         let twice = scripted("b1", [("a", 1), ("a", 1)])
         let invalid: [(ScriptedBreak, String)] = [
             (scripted("B 1", [("a", 1)]), "a break id has 1 to 64 characters"),
@@ -43,7 +43,7 @@ struct ContractTests {
         #expect(self.refusal { _ = try ScriptedGateway(stream: LiveStream(id: "a b")) }?.contains("stream id") == true)
     }
 
-    @Test func `what does not fit the state is refused with a sentence`() throws {
+    @Test func `a change that does not fit the state is refused with a sentence`() throws {
         try self.gateway.publish(scripted("b1", [("a", 10)], duration: 10), in: .seconds(100))
         let refused: [(() throws -> Void, String)] = [
             ({ try self.gateway.publish(scripted("b1", [("a", 1)])) }, "exists already"),
@@ -135,7 +135,7 @@ struct ContractTests {
         #expect(self.gateway.outcomes.isEmpty)
     }
 
-    @Test func `what cannot be read is refused, and not counted as a request`() throws {
+    @Test func `unreadable bytes are refused, and not counted as a request`() throws {
         let listener = try RawListener(self.gateway)
         guard case .refused = try listener.send([0xFF]) else {
             Issue.record("it was taken")
@@ -150,7 +150,7 @@ final class RawListener: Sendable {
     private let session = SessionID.random()
     private let replies = Mutex<[[UInt8]]>([])
     private let connection = Mutex<(any ListenerConnection)?>(nil)
-    /// What the last reply told of the gateway's clock.
+    /// The gateway's time in the last reply.
     private let clock = Mutex(Timestamp(microseconds: 0))
 
     init(_ gateway: ScriptedGateway) throws {

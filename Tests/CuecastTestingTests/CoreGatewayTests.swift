@@ -6,7 +6,7 @@
 import CuecastWire
 import Testing
 
-/// What time brings at a gateway in memory, by a clock that a test sets, and by the real one.
+/// The effects of time at a gateway in memory, by a clock that a test sets, and by the real one.
 @Suite(.suiteLimit)
 struct CoreGatewayTests {
     private static let start = Timestamp(microseconds: 1_750_000_000_000_000)
@@ -86,7 +86,7 @@ struct CoreGatewayTests {
         }
     }
 
-    @Test mutating func `what cannot be sent and what a rule forbids are told apart`() throws {
+    @Test mutating func `unsendable and forbidden values have different errors`() throws {
         let endless = self.refused(try self.publish(start: nil, hold: .zero))
         #expect(endless == .invalid(.invalid(field: "hold_ms", rule: "it is above 0, or absent")))
         let unknown = self.refused(.cancel(BreakKey(stream: self.stream, id: try BreakID("b9"))))

@@ -109,7 +109,7 @@ struct FaultTests {
         }
     }
 
-    @Test func `what is pushed follows the answer to the join, however long that takes`() async throws {
+    @Test func `pushed notices follow the answer to the join, however long that takes`() async throws {
         let (frames, heard) = AsyncStream.makeStream(of: ListenerConnectionEvent.self)
         let connection = self.gateway.connect(to: GatewayAddress(host: "")) { heard.yield($0) }
         let join = ListenerRequest.Join(stream: try StreamID("radio1"), instance: 0, push: true)
@@ -137,7 +137,7 @@ struct FaultTests {
         connection.close()
     }
 
-    @Test func `what is refused for now is asked again`() async throws {
+    @Test func `a temporary refusal is retried`() async throws {
         self.gateway.refuse([.batch], ScriptedRefusal(.unavailable), times: 2)
         try await withPlayer(self.gateway) { _, _ in
             try self.gateway.publish(scripted("b1", [("a", 1_000)]))

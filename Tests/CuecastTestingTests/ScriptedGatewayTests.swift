@@ -81,7 +81,7 @@ struct ScriptedGatewayTests {
         await client.stopped()
     }
 
-    @Test func `what the app ignores is told as ignored by the user`() async throws {
+    @Test func `an ad that the app ignores is reported as ignored by the user`() async throws {
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
         let events = client.makeEvents()
         try await client.start()
@@ -107,7 +107,7 @@ struct ScriptedGatewayTests {
         await client.stopped()
     }
 
-    @Test func `what plays before the stream is there when start returns`() async throws {
+    @Test func `pre-roll ads are there when start returns`() async throws {
         try self.gateway.publishPreStream(scripted("pre", [("p", 5)]))
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
         try await client.start()
@@ -166,7 +166,7 @@ struct ScriptedGatewayTests {
         await client.stopped()
     }
 
-    @Test func `who hears the stream late gets the break late`() async throws {
+    @Test func `a delayed listener gets the break late`() async throws {
         try await withPlayer(self.gateway) {
             $0.delay = .seconds(1_000)
             $0.delayMax = .seconds(2_000)

@@ -272,7 +272,7 @@ extension String {
     fileprivate func replacingLeadingSeparators() -> String { "h" + self }
 }
 
-/// What a generator makes keeps the rules; if not, the generator is wrong.
+/// The output of a generator keeps the rules; if not, the generator is wrong.
 func must<T>(_ make: () throws(WireError) -> T) -> T {
     do {
         return try make()

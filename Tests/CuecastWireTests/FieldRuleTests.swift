@@ -97,7 +97,7 @@ struct FieldRuleTests {
     }
 
     @Test(arguments: Outcome.Kind.allCases)
-    func `what is ignored has a known reason, and nothing else has one`(kind: Outcome.Kind) throws {
+    func `an ignored ad has a known reason, and no other outcome has one`(kind: Outcome.Kind) throws {
         for reason in 0...9 as ClosedRange<UInt64> {
             let frame = Raw.acknowledge(
                 outcomes: [

@@ -95,7 +95,7 @@ struct HostileBytesTests {
         #expect(ListenerRequest.requestID(of: request.bytes) == 0)
     }
 
-    /// What can be read is written so that it is read as the same again, and every error has a sentence.
+    /// Checks that readable bytes are written so that they read as the same again, and that every error has a sentence.
     private func check(_ format: Format, _ frames: [[UInt8]]) throws {
         for frame in frames {
             do {

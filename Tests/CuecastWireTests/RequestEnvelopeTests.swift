@@ -94,7 +94,7 @@ struct RequestEnvelopeTests {
         #expect(refusal.sentence.hasSuffix(", and listeners send a session of 16 bytes with each request."))
     }
 
-    @Test func `what is a request of neither kind is not taken for one`() throws {
+    @Test func `bytes of neither kind are not taken for a request`() throws {
         let session = [UInt8](repeating: 0x81, count: 16)
         let strange: [[UInt8]] = [
             [], [0xFF], [8, 77], Array("GET / HTTP/1.1\r\n\r\n".utf8),

@@ -5,7 +5,7 @@ import CuecastWire
 import TestSupport
 import Testing
 
-/// What is written can be read again, and is the same.
+/// Written values can be read again, and are the same.
 @Suite(.suiteLimit)
 struct RoundTripTests {
     private func check<Value: Equatable>(

@@ -53,7 +53,7 @@ struct TraceContextTests {
         "ff-\(exampleTrace)-\(exampleSpan)-01-more", "\(exampleHeader),\(exampleHeader)",
         "\(exampleHeader), \(exampleHeader)",
     ])
-    func `what is not written so is none`(text: String) {
+    func `another notation is no trace`(text: String) {
         #expect(TraceParent(text) == nil)
     }
 
@@ -100,7 +100,7 @@ struct TraceContextTests {
         }
     }
 
-    @Test func `what is no trace is passed over where the rest is good`() throws {
+    @Test func `an invalid trace is ignored if the rest is valid`() throws {
         var generator = SeededGenerator(for: #function)
         let notice = generator.notice(.available)
         let frame = NoticeFrame.notice(notice, stream: try StreamID("radio1"))
@@ -114,7 +114,7 @@ struct TraceContextTests {
         }
     }
 
-    @Test func `what is not traced costs no byte, and an older reader passes over what is`() throws {
+    @Test func `an untraced request costs no byte, and an older reader skips a trace`() throws {
         var generator = SeededGenerator(for: #function)
         var notice = generator.notice(.available)
         notice.trace = nil

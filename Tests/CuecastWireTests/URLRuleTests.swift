@@ -21,7 +21,7 @@ struct URLRuleTests {
         ("http://ä.example/", "http://%C3%A4.example/"), ("https://h/[M]?ü={x}", "https://h/[M]?%C3%BC={x}"),
         ("https://h/🙂", "https://h/%F0%9F%99%82"),
     ])
-    func `what may not stand in a URI is percent-encoded, once`(url: String, encoded: String) throws {
+    func `characters that a URI forbids are percent-encoded, once`(url: String, encoded: String) throws {
         #expect(try requireURL(url, field: "url") == encoded)
         #expect(try requireURL(encoded, field: "url") == encoded)
     }

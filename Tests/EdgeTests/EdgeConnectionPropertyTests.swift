@@ -7,10 +7,10 @@ import ZMTP
 
 @testable import Edge
 
-/// What a listener's connection makes of bytes: cut anywhere, damaged, or made of nothing.
+/// The events of a listener's connection for bytes that are cut anywhere, damaged, or random.
 @Suite(.suiteLimit)
 struct EdgeConnectionPropertyTests {
-    /// What a connection said, with the bytes it pointed at.
+    /// The events of a connection, with the bytes that they refer to.
     private enum Said: Hashable {
         case ready
         case request([UInt8], EdgeCorrelation? = nil)
@@ -49,7 +49,7 @@ struct EdgeConnectionPropertyTests {
         return said
     }
 
-    /// What a requester sends, and what is to be heard of it.
+    /// The bytes of a requester, and the expected events.
     private func requests(_ generator: inout SeededGenerator) -> (bytes: [UInt8], said: [Said]) {
         var bytes = opening(of: generator.pick([.req, .dealer]), minor: generator.pick([0, 1]))
         var said: [Said] = [.ready]
@@ -82,7 +82,7 @@ struct EdgeConnectionPropertyTests {
         return (bytes, said)
     }
 
-    /// What a subscriber sends, and what is to be heard of it.
+    /// The bytes of a subscriber, and the expected events.
     private func subscriptions(_ generator: inout SeededGenerator) -> (bytes: [UInt8], said: [Said]) {
         var bytes = opening(of: generator.pick([.sub, .xsub]), minor: generator.pick([0, 1]))
         var said: [Said] = [.ready]

@@ -22,7 +22,7 @@ struct EdgeCorrelationTests {
         return bytes
     }
 
-    /// What a connection makes of bytes that come in two parts, without its handshake.
+    /// The events of a connection for bytes that come in two parts, without its handshake.
     private func events(_ bytes: [UInt8], cutAt cut: Int, from type: SocketType) -> [EdgeConnection.Event] {
         var connection = EdgeConnection()
         var events: [EdgeConnection.Event] = []

@@ -30,7 +30,7 @@ struct EdgeEncryptionTests {
         try LoopStand(identity: self.identity, change)
     }
 
-    /// What has a peer go on only where the gateway shows this certificate.
+    /// The options with which a peer accepts only this certificate.
     private func trusting(_ certificate: TestCertificate) -> [String] {
         ["-quiet", "-verify_return_error", "-CAfile", certificate.certificateFile]
     }
@@ -148,7 +148,7 @@ struct EdgeEncryptionTests {
         #expect(stand.shared.bytesHeld == 0)
     }
 
-    @Test func `what is kept for a handshake counts`() async throws {
+    @Test func `the bytes of a handshake count`() async throws {
         let stand = try self.stand()
         let half = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
         try half.send([22, 3, 1, 2, 0, 1, 0])

@@ -181,7 +181,7 @@ struct EdgeLoopTests {
             }
     }
 
-    @Test func `who sends little is handled before all who send much, and those get their answers too`() async throws {
+    @Test func `quiet connections are served before busy ones, and those get their answers too`() async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
         let many = try self.heavyPeers(of: stand)
         let (holder, honest) = (try stand.peer(.dealer), try stand.peer(.dealer))
@@ -289,7 +289,7 @@ struct EdgeLoopTests {
         #expect(pairs[crowd].received() == 100)
     }
 
-    @Test func `who has much to get gets it in pieces, so that others have their turn`() throws {
+    @Test func `a connection with much output gets it in pieces, so that others have their turn`() throws {
         let stand = try LoopStand(threads: 0)
         let delegate = stand.makeDelegate()
         let loop = EdgeLoop(number: 0, shared: stand.shared, pollers: try .make(), sequences: [:], delegate: delegate)
@@ -342,7 +342,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `what one address may send is shared by its connections, and what all may send by all`() async throws {
+    @Test func `the rate limit of an address is shared by its connections, and the general one by all`() async throws {
         for limit in [LimitName.messagesPerAddressPerSecondMax, .messagesPerSecondMax] {
             let stand = try LoopStand {
                 $0.limitsOwnMachine = true
@@ -391,7 +391,7 @@ struct EdgeLoopTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test func `what came before its connection was paused is read when it goes on`() async throws {
+    @Test func `input before a pause is read after it`() async throws {
         let stand = try LoopStand()
         let (first, second) = (try stand.peer(.dealer), try stand.peer(.dealer))
         let count = 20
@@ -486,7 +486,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `who asks for more than there is room for waits at the endpoint`() async throws {
+    @Test func `connections above the limit wait at the endpoint`() async throws {
         let stand = try LoopStand(connectionsMax: 2)
         let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
         let third = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
@@ -515,7 +515,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `what was answered before the end arrives`() async throws {
+    @Test func `answers before the end arrive`() async throws {
         let stand = try LoopStand()
         let peer = try stand.peer(.dealer)
         let subscriber = try stand.subscriber(of: "radio1")

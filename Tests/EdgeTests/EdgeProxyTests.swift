@@ -84,7 +84,7 @@ struct EdgeProxyTests {
         await stand.shared.stop()
     }
 
-    @Test func `who is no balancer does not get in`() async throws {
+    @Test func `a peer that is no balancer is refused`() async throws {
         let stand = try self.stand(trusted: "192.0.2.0/24")
         let peer = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
         #expect(try peer.rest().isEmpty)

@@ -82,7 +82,7 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
-    @Test func `who showed nothing hears a stream no more that asks for a token from now on`() async throws {
+    @Test func `a subscriber without a token loses a stream that requires one from now on`() async throws {
         let stand = try LoopStand()
         let (ended, proven, open) = (try stand.peer(.dealer), try stand.peer(.dealer), try stand.peer(.dealer))
         #expect(try ended.ask("push premium 0") == "head 0")
@@ -142,7 +142,7 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
-    @Test func `what each kind of peer may have`() async throws {
+    @Test func `the kinds of peers and their notices`() async throws {
         let stand = try LoopStand()
         #expect(try stand.peer(.req).ask("place") == "impossible")
         #expect(try stand.peer(.dealer).ask("place") == "free")
@@ -186,7 +186,7 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
-    @Test func `who leaves hears no more, and may join another stream`() async throws {
+    @Test func `a session that leaves gets no more notices, and may join another stream`() async throws {
         let stand = try LoopStand()
         let peer = try stand.peer(.dealer)
         #expect(try peer.ask("push radio1 0") == "head 0")
@@ -297,7 +297,7 @@ struct EdgePushTests {
         #expect(stand.metrics.value(.headsSent) == count)
     }
 
-    @Test func `who floods is read from later and hears on`() async throws {
+    @Test func `a flooding connection is read from later, and still gets notices`() async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 1 }
         let peer = try stand.peer(.dealer)
         #expect(try peer.ask("push radio1 0") == "head 0")
@@ -349,10 +349,10 @@ struct EdgePushTests {
     }
 }
 
-/// What other peers, and slow ones, cannot do.
+/// The effects that other peers, and slow ones, cannot have.
 @Suite(.suiteLimit)
 struct EdgeFaultTests {
-    @Test func `what a connection sends does not gather from pause to pause`() async throws {
+    @Test func `input does not grow from pause to pause`() async throws {
         // One read, and a part of a message.
         let bytesMax = EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 32_768
         let stand = try LoopStand {
@@ -379,7 +379,7 @@ struct EdgeFaultTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test func `who takes something in time may be slow so long, and no longer`() {
+    @Test func `a connection with progress may be slow for a limited time`() {
         var watch = WriteProgress()
         #expect(watch.reasonToClose(at: 1_000, stalled: 10, slow: 100) == nil)
         watch.begin(50, at: 1_000)

@@ -106,7 +106,7 @@ struct EdgeThreadsTests {
         await stand.shared.stop()
     }
 
-    @Test func `what all may send goes for all loops together`() async throws {
+    @Test func `the general rate limit counts all loops together`() async throws {
         let stand = try LoopStand(threads: 2) { $0.messagesPerSecondMax = 50 }
         let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
         let began = ContinuousClock.now
@@ -164,7 +164,7 @@ struct EdgeThreadsTests {
         await stand.shared.stop()
     }
 
-    @Test func `what was answered on any loop before the end arrives`() async throws {
+    @Test func `answers of every loop before the end arrive`() async throws {
         let stand = try LoopStand(threads: 4)
         let peers = try (0..<8).map { _ in try stand.peer(.dealer) }
         let subscribers = try (0..<4).map { _ in try stand.subscriber(of: "radio1") }

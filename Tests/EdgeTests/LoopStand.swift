@@ -17,7 +17,7 @@ import ZMTP
 ///
 /// One that begins with `note` takes 20 µs, and is written down. Requests that begin with `later` are answered once they were told to; one that begins with `hold` holds its loop until it is let go.
 final class LoopStand: Sendable {
-    /// Who counts connections for the loop.
+    /// Counts connections for the loop.
     private final class Counting: ConnectionCounting {
         let connectionsMax: Int
         private let open = Mutex(0)
@@ -45,7 +45,7 @@ final class LoopStand: Sendable {
         private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
         private var wasPoked = false
         private let recording: Recording
-        /// Who has notices pushed.
+        /// The session whose notices are pushed.
         static let session = SessionID(high: 1, low: 2)
 
         init(_ number: Int, _ recording: Recording) {
@@ -218,7 +218,7 @@ final class LoopStand: Sendable {
         }
     }
 
-    /// What decides for a loop that a test drives itself; outlives it.
+    /// A delegate for a loop that a test drives itself; outlives the loop.
     func makeDelegate() -> any EdgeDelegate { Echo(0, self.recording) }
 
     /// Changes who may hear what.
@@ -229,7 +229,7 @@ final class LoopStand: Sendable {
         }
     }
 
-    /// Who has notices pushed.
+    /// The session whose notices are pushed.
     static var session: SessionID { Echo.session }
 
     /// Has every loop answer what waits.

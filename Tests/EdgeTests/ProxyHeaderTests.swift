@@ -22,7 +22,7 @@ struct ProxyHeaderTests {
         return signature + [command, family, UInt8(count >> 8), UInt8(count & 0xFF)] + addresses + fields
     }
 
-    /// What a balancer says that speaks TLS with the client, or does not.
+    /// The header of a balancer that speaks TLS with the client, or does not.
     static func tls(_ client: UInt8) -> [UInt8] {
         [0x20, 0, 15, client, 0, 0, 0, 0, 0x21, 0, 7] + Array("TLSv1.3".utf8)
     }
@@ -158,7 +158,7 @@ struct ProxyHeaderTests {
         "10.0.0.1/8", "::/129",
         "2001:db8::1/64", "localhost", "10.0.0", "10.0.0.0/8 10.0.0.0/8", "[::1]",
     ])
-    func `what is no list of networks is refused`(text: String) { #expect(AddressNetworks(text) == nil) }
+    func `an invalid list of networks is refused`(text: String) { #expect(AddressNetworks(text) == nil) }
 
     @Test func `a list of networks has a longest length`() {
         let list = { (count: Int) in (0..<count).map { "10.0.0.\($0)" }.joined(separator: ",") }

@@ -65,7 +65,7 @@ struct RateBucketTests {
         #expect(self.take(SharedRateBucket(none), at: 0) == 100_000)
     }
 
-    @Test func `what is taken beyond what there is has to be paid back`() {
+    @Test func `an overdraft of a bucket is paid back`() {
         let limit = RateBucket.Limit.rate(10)
         var bucket = RateBucket()
         for _ in 0..<25 { bucket.takeOne(of: limit, at: 0) }

@@ -29,7 +29,7 @@ struct RunQueueModelTests {
         #expect(model.served.values.allSatisfy { $0 > 0 && $0 + 1 >= most }, "\(model.served)")
     }
 
-    @Test func `what is left over comes first at the next look`() {
+    @Test func `left-over events come first at the next look`() {
         var events = ReadyEvents()
         func look() -> [Int] {
             events.begin()
@@ -79,7 +79,7 @@ extension RunQueue {
 
 /// A loop without sockets: what the run queue orders is done on numbers, and each step takes a random time.
 private final class LoopModel {
-    /// What steps spend their time on.
+    /// The kinds of work on which steps spend their time.
     enum Work: Hashable { case reading, busy, deprioritised, queuedPeers, notices, other }
 
     struct Connection {
@@ -93,7 +93,7 @@ private final class LoopModel {
         var messages = 0
         /// The longest that it may wait yet, in iterations, once it is ready.
         var iterationsLeft: Int?
-        /// What had been spent on each work when it became ready.
+        /// The time spent on each work when it became ready.
         var spentBefore: [Work: UInt64] = [:]
         var slicesBefore = 0
         /// Whether busy connections waited for quiet ones all the time since then.
@@ -108,10 +108,10 @@ private final class LoopModel {
     var queue = RunQueue()
     var now: UInt64 = 1
     var connections: [Connection]
-    /// What the kernel's lists hold, by connection: of both pollers.
+    /// The kernel's ready lists of both pollers, by connection.
     var ready: [Int] = []
     var readyDeprioritised: [Int] = []
-    /// What the last looks told of and was not handled yet, by event number.
+    /// The reported and unhandled events of the last polls, by event number.
     var told: [Int: Int] = [:]
     var toldBusy: Set<Int> = []
     var reportedDeprioritised: [Int: Int] = [:]
@@ -298,7 +298,7 @@ private final class LoopModel {
         if !self.queue.hasWork { #expect(self.queued.isEmpty && !self.connections.contains(where: \.isQueued)) }
     }
 
-    /// What an event is of, the first time that it is handled.
+    /// The connection of an event, the first time that it is handled.
     private func take(_ event: Int, from told: inout [Int: Int]) -> Int? {
         let index = told.removeValue(forKey: event)
         #expect(index != nil, "an event is handled once, and only where it was told")

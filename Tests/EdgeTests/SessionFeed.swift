@@ -3,7 +3,7 @@
 
 import ZMTP
 
-/// What a session said, with the bytes it pointed at.
+/// The events of a session, with the bytes that they refer to.
 enum Heard: Hashable {
     case greeted
     case ready
@@ -50,7 +50,7 @@ extension Session {
     }
 }
 
-/// What a peer sends until the handshake is done.
+/// The bytes of a peer until the handshake is done.
 func opening(of type: SocketType, minor: UInt8 = 0) -> [UInt8] {
     let session = Session(type, minor: minor)
     return session.greeting + session.ready()

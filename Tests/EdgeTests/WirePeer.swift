@@ -9,7 +9,7 @@ import ZMTP
 /// A session on a real connection, for tests: it blocks until what it waits for comes, or the connection is closed.
 final class WirePeer {
     private let descriptor: Int32
-    /// What is between this and the peer, where something is; it lives as long.
+    /// The tunnel between this and the peer, if there is one; it lives as long.
     let tunnel: TLSTunnel?
     private(set) var session: Session
     private var bytes: [UInt8] = []

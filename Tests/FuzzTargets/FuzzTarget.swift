@@ -13,7 +13,7 @@ package struct FuzzTarget: Sendable {
     package let sample: @Sendable (inout SeededGenerator) -> [UInt8]
     /// The next input, made of another one.
     package let change: @Sendable ([UInt8], inout SeededGenerator) -> [UInt8]
-    /// What an input breaks, as a sentence; `nil` where it breaks nothing.
+    /// The fault that an input causes, as a sentence; `nil` if there is none.
     package let fault: @Sendable ([UInt8]) -> String?
 
     package static let all: [FuzzTarget] = [

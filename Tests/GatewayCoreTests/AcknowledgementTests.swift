@@ -47,7 +47,7 @@ struct AcknowledgementTests {
         #expect(counter.metrics.value(.refusals, .status(.unavailable)) == 1)
     }
 
-    @Test func `what a later version put into a request stays out of the log`() throws {
+    @Test func `fields of a later version stay out of the log`() throws {
         var counter = self.counter()
         let number = try #require(counter.desk["b1"]).number
         let request = ListenerRequest(

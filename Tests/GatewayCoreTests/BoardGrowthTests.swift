@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What is kept is bounded, and let go of by the log's own time.
+/// The kept data is bounded, and removed by the log's own time.
 @Suite(.suiteLimit)
 struct BoardGrowthTests {
     private static let acknowledgeWithin = BoardLimits.acknowledgeWithin.inSeconds
@@ -58,7 +58,7 @@ struct BoardGrowthTests {
         #expect(desk.ask(.update(more), at: 1).word == "silently")
     }
 
-    @Test func `what was published and cancelled keeps only its essentials after the next housekeeping`() throws {
+    @Test func `a cancelled break keeps only its essentials after the next housekeeping`() throws {
         var desk = Desk()
         let heavy = Sample.advertisements(Array(repeating: 1, count: 30))
         _ = desk.ask(.publish(Sample.publish("seed", start: .now)), at: 0)
@@ -226,7 +226,7 @@ struct TimerQueueTests {
         if case .unchanged(let each) = result { queue.note(each) }
     }
 
-    @Test func `what changes over and over leaves no heap of garbage`() {
+    @Test func `repeated changes leave no heap of garbage`() {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish(start: .at(Sample.at(1_000)))), at: 0)
         var queue = TimerQueue(desk.board)

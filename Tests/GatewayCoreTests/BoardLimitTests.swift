@@ -166,7 +166,7 @@ struct BoardLimitTests {
         #expect(desk.ask(.punch(.init(key: Sample.key())), at: now).refusal?.status == .breakTooOld)
     }
 
-    @Test func `what is open is never forgotten, however old it is`() {
+    @Test func `an open break is never forgotten, however old it is`() {
         var desk = Desk()
         // Cued, and no timer ever ran.
         _ = desk.ask(self.cued("old"), at: 0)

@@ -39,7 +39,7 @@ struct BreakLifecycleTests {
         case expired
     }
 
-    /// What is asked of it.
+    /// The requests about it.
     enum Request: String, CaseIterable, Sendable {
         case same
         case punch
@@ -300,7 +300,7 @@ struct BreakLifecycleTests {
         desk.tick(at: now)
     }
 
-    @Test func `what is asked of a break that is not there is not found`() {
+    @Test func `a request about an unknown break is not found`() {
         var desk = Desk()
         let key = Sample.key()
         let requests: [BroadcastRequest.Kind] = [
@@ -318,7 +318,7 @@ struct BreakLifecycleTests {
         #expect(desk.log.count == 1, "what is refused is not recorded")
     }
 
-    @Test func `what the gateway refused is no stream and no break`() {
+    @Test func `a refused request makes no stream and no break`() {
         var board = Board(epoch: Sample.epoch)
         let entry = BreakEntry(at: Sample.t0, kind: .cancel(Sample.key()))
         #expect(board.apply(BreakGroup(entries: [entry]), offset: 1).map(\.word) == ["NOT_FOUND"])

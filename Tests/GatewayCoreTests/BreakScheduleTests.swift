@@ -28,7 +28,7 @@ struct BreakScheduleTests {
             self.schedule.note(each, at: Sample.at(seconds))
         }
 
-        /// What has happened, as `ID STATE`.
+        /// The events so far, as `ID STATE`.
         mutating func turned(at seconds: Double) -> [String] {
             self.schedule.turned(on: self.desk.board, at: Sample.at(seconds))
                 .map { "\($0.key.id) \($0.state(at: Sample.at(seconds)).name)" }
@@ -54,7 +54,7 @@ struct BreakScheduleTests {
         #expect(followed.turned(at: 40) == ["b1 complete"])
     }
 
-    @Test func `what is changed turns at its new instants only`() {
+    @Test func `a changed break turns at its new instants only`() {
         var followed = Followed()
         followed.ask(.publish(Sample.publish(start: .now)), "b1", at: 0)
         #expect(followed.schedule.runningCount == 1)
@@ -64,7 +64,7 @@ struct BreakScheduleTests {
         #expect(followed.turned(at: 60) == ["b1 complete"])
     }
 
-    @Test func `what is cancelled or ended turns no more`() {
+    @Test func `a cancelled or ended break turns no more`() {
         var followed = Followed()
         followed.ask(.publish(Sample.publish(start: .after(.seconds(5)))), "b1", at: 0)
         followed.ask(.cancel(Sample.key()), "b1", at: 6)
@@ -104,7 +104,7 @@ struct BreakScheduleTests {
         #expect(later.runningCount == 0 && later.entryCount == 0)
     }
 
-    @Test func `what is remembered is bounded by what is open, however often it changes`() {
+    @Test func `the schedule is bounded by the open breaks, however often they change`() {
         var followed = Followed()
         followed.ask(.publish(Sample.publish(start: .now)), "b1", at: 0)
         for number in 1...1_000 {

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What time alone makes due, derived from the board each time.
+/// The work that time makes due, derived from the board each time.
 @Suite(.suiteLimit)
 struct BreakTimerTests {
     private func due(_ desk: Desk, _ seconds: Double) -> (entries: [BreakEntry], next: Timestamp?) {
@@ -108,7 +108,7 @@ struct BreakTimerTests {
         #expect(desk.board.sequences == board.sequences)
     }
 
-    @Test func `what waits longest goes first, whatever the stream`() {
+    @Test func `the longest wait is served first, whatever the stream`() {
         var desk = Desk()
         for (stream, start) in [("c", 30), ("a", 20), ("b", 25)] {
             let publish = Sample.publish("b1", of: Sample.stream(stream), start: .at(Sample.at(Double(start))))

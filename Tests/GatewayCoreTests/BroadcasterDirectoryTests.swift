@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// Whose a key is, and which lists are refused.
+/// The owner of a key, and the refused lists.
 @Suite(.suiteLimit)
 struct BroadcasterDirectoryTests {
     private func broadcaster(
@@ -44,7 +44,7 @@ struct BroadcasterDirectoryTests {
         #expect(directory.standing(of: "unknown", at: Sample.at(0)) == .unknown)
     }
 
-    @Test func `who asks is told in one sentence why it may not`() throws {
+    @Test func `a refused caller gets the reason in one sentence`() throws {
         var studio = self.broadcaster("studio", keys: ["old"])
         studio.keys[0] = BroadcasterDirectory.Key("old", notAfter: Sample.at(0))
         let directory = try BroadcasterDirectory([studio])

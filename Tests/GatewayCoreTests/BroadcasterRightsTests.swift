@@ -8,7 +8,7 @@ import Testing
 /// Every request of broadcasters, by every kind of caller, about a stream that is theirs and one that is not.
 @Suite(.suiteLimit)
 struct BroadcasterRightsTests {
-    /// Who asks: by a key that is looked up in the directory, as on a connection.
+    /// The callers: by a key that is looked up in the directory, as on a connection.
     private enum Caller: CaseIterable {
         /// Broadcasters are not told apart.
         case anybody

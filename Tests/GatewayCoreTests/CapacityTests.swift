@@ -4,7 +4,7 @@
 import GatewayCore
 import Testing
 
-/// What a case needs of a machine.
+/// The needs of a case of a machine.
 @Suite(.suiteLimit)
 struct CapacityTests {
     private let ordinary = CapacityCase(
@@ -65,7 +65,7 @@ struct CapacityTests {
         #expect(try self.need("open files", two).because.hasPrefix("two connections"))
     }
 
-    @Test func `what a listener costs in memory is the process's and the kernel's`() throws {
+    @Test func `a listener's memory is the process's and the kernel's`() throws {
         let before = try self.need("memory", self.ordinary).amount
         var more = self.ordinary
         more.listeners += 1_000
@@ -122,7 +122,7 @@ struct CapacityTests {
         if !fits { #expect(plan.first?.resource == "streams") }
     }
 
-    @Test func `what ends first is what the machine has least of`() throws {
+    @Test func `the scarcest resource is the limit`() throws {
         let least = DescriptorReserve.limit(for: 9_000)
         var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: least)
         let plan = self.plan(self.ordinary, on: machine)

@@ -10,9 +10,9 @@ struct Counter {
     var desk = Desk()
     var handler: ListenerRequestHandler
     let metrics: MetricRegistry
-    /// What the transport says of pushing on the connection that requests come by.
+    /// The transport's state of pushing on the connection of the requests.
     var push = PushPlace.none
-    /// What the last request changed about pushing, until a test takes it.
+    /// The change of pushing by the last request, until a test takes it.
     private var pushChange: PushChange?
     private var lastID: UInt64 = 0
 
@@ -38,7 +38,7 @@ struct Counter {
         get throws { try AcknowledgementGroup(decoding: self.handler.group.encoded()) }
     }
 
-    /// What a listener gets: a reply now, or later.
+    /// A listener's answer: a reply now, or later.
     enum Got {
         case reply(ListenerReply)
         case later(ListenerRequestHandler.Deferred)

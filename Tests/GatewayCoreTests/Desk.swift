@@ -7,7 +7,7 @@ import Testing
 
 /// A gateway in pure values: requests become entries, entries go into a log, and the log is folded into the board.
 struct Desk {
-    /// What a broadcaster is answered, with what the board made of the entry where there was one.
+    /// A broadcaster's answer, with the board's result for the entry if there was one.
     enum Reply: Equatable {
         case recorded(EntryResult)
         case answered(BroadcastReply.Body)

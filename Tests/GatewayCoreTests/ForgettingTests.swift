@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// Who is forgotten is known again, and stands nowhere by name.
+/// A forgotten session is recognised, and is nowhere by name.
 @Suite(.suiteLimit)
 struct ForgettingTests {
     private let now = Timestamp(microseconds: 1_700_000_000_000_000)
@@ -48,7 +48,7 @@ struct ForgettingTests {
     }
 
     @Test(arguments: ["", "\n", "key 12\n", "key 00000000000000010000000000000002", "0000000000000001 7\n"])
-    func `what no gateway wrote is not read`(text: String) {
+    func `a file that no gateway wrote is not read`(text: String) {
         #expect(ForgottenSessions(text: text) == nil)
         #expect(SessionPseudonyms(text: text) == nil)
         let key = "key 00000000000000010000000000000002\n"
@@ -218,7 +218,7 @@ struct ForgettingTests {
         #expect(refusal.sentence.contains("forgotten"))
     }
 
-    @Test func `what gathered before is known to be in the log, and what the log refuses does not come back`() throws {
+    @Test func `groups before are known to be in the log, and refused ones do not come back`() throws {
         var counter = self.counter()
         _ = try counter.batch(at: 13)
         _ = try counter.batch(by: Sample.session(2), at: 13)

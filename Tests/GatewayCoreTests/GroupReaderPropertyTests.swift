@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What the ledger reads of a record of acknowledgements is what the generated code reads, however the record was written.
+/// The ledger reads a record of acknowledgements as the generated code does, however the record was written.
 @Suite(.suiteLimit)
 struct GroupReaderPropertyTests {
     /// A field that no version has.

@@ -5,10 +5,10 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What a timer decided is looked at again when its record is applied: something may have been accepted before it.
+/// A timer's decision is checked again when its record is applied: something may have been accepted before it.
 @Suite(.suiteLimit)
 struct InterleavingTests {
-    /// What is due, planned on the board as it is and not applied yet.
+    /// The due entries, planned on the present board and not applied yet.
     private func due(_ desk: Desk, _ seconds: Double) -> [BreakEntry] {
         BreakTimers(policy: desk.planner.policy).due(on: desk.board, at: Sample.at(seconds)) { _ in 0 }.entries
     }

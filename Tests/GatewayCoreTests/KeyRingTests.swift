@@ -65,7 +65,7 @@ struct KeyRingTests {
         ),
         ("cuecast signing keys 1\na signing 1 abc\n", "line 2: the secret must be 64 hexadecimal digits"),
     ])
-    func `what is no ring gets a sentence`(text: String, sentence: String) {
+    func `an invalid ring gets a sentence`(text: String, sentence: String) {
         #expect(self.fault(text) == sentence)
     }
 

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// Who is listening, for how long, and how often they may ask.
+/// The listening sessions, the length of their leases, and the limits of their requests.
 @Suite(.suiteLimit)
 struct LeaseTests {
     private let other = Sample.stream("radio10")
@@ -28,7 +28,7 @@ struct LeaseTests {
         #expect(leases.countsByStream == [:])
     }
 
-    /// Whose sessions are limited, of a token's subject.
+    /// The owner of sessions with the subject of a token.
     private func owner(_ subject: String, most: UInt32 = 1) throws -> LeaseOwner {
         let ticket = SessionTicket(
             session: Sample.session(),
@@ -131,7 +131,7 @@ struct LeaseTests {
         #expect(leases.count == 1, "the end of its first lease is not the end of its second")
     }
 
-    @Test func `who leaves another stream than it listens to goes on listening`() {
+    @Test func `a session that leaves another stream still listens`() {
         var leases = self.leases()
         _ = leases.renew(Sample.session(), stream: self.other, at: Sample.at(0))
         leases.end(Sample.session(), on: Sample.stream)

@@ -9,7 +9,7 @@ import Testing
 /// A listener behind a network that loses, repeats and reorders ends with what the board has.
 @Suite(.suiteLimit)
 struct ListenerModelTests {
-    /// What a listener does with notices, as the contract of positions says: it applies the next one only.
+    /// A listener's use of notices, as the contract of positions says: it applies the next one only.
     private struct Listener {
         var position: Position?
         var open: [BreakID: Notice] = [:]

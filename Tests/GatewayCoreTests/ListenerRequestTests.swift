@@ -301,7 +301,7 @@ struct ListenerRequestTests {
         #expect(counter.metrics.value(.refusals, .status(.draining)) == 5)
     }
 
-    @Test func `what cannot be read is refused, with its id where that can be read`() throws {
+    @Test func `an unreadable request is refused, with its id if that can be read`() throws {
         var counter = Counter()
         let garbage = try counter.ask([0xFF, 0xFF], id: 0, at: Sample.t0).refusal
         #expect(garbage?.status == .invalid)

@@ -52,7 +52,7 @@ struct LogIdentityTests {
         #expect(identity.offset(100, before: 3_002, in: self.lane) == 0)
     }
 
-    @Test func `what cannot be the epochs of a log is refused`() {
+    @Test func `impossible epochs of a log are refused`() {
         let id = LogID.random()
         func epoch(_ number: UInt64, base: UInt64, last: [Lane: UInt64] = [:]) -> LogIdentity.Epoch {
             LogIdentity.Epoch(number: number, base: base, last: last)

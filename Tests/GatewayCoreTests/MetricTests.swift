@@ -128,7 +128,7 @@ struct MetricTests {
         }
     }
 
-    @Test func `what is counted is exposed, with its label`() throws {
+    @Test func `counted values are exposed, with their labels`() throws {
         let registry = MetricRegistry()
         registry.count(.batches)
         registry.count(.batches, by: 4)

@@ -25,7 +25,7 @@ struct NewestKeptTests {
         #expect(nothing.elements.isEmpty && !nothing.hasGap && nothing.newest == 10)
     }
 
-    @Test(arguments: [11, UInt64.max]) func `what was never there is a gap`(_ number: UInt64) {
+    @Test(arguments: [11, UInt64.max]) func `a record that was never there is a gap`(_ number: UInt64) {
         let portion = self.kept(10, of: 4).portion(after: number, most: 100)
         #expect(portion.hasGap && portion.elements.isEmpty && portion.newest == 10)
     }
@@ -66,7 +66,7 @@ struct NewestKeptTests {
     }
 }
 
-/// What a histogram says.
+/// The quantiles of a histogram.
 @Suite(.suiteLimit)
 struct HistogramQuantileTests {
     /// So many observations in a bucket, by its place.

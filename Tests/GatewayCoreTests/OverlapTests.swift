@@ -83,7 +83,7 @@ struct OverlapTests {
         #expect(desk.ask(.update(.init(key: key, duration: .seconds(31))), at: 1).word == "silently")
     }
 
-    @Test func `what is cancelled or ended gives its time back`() {
+    @Test func `a cancelled or ended break frees its time`() {
         var desk = Desk()
         _ = desk.ask(self.publish("first", 5, 30), at: 0)
         #expect(desk.ask(self.publish("second", 20, 10), at: 0).word == "BREAK_OVERLAP")

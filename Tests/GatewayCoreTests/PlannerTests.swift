@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What the gateway's clock and configuration make of a request.
+/// The planning of a request by the gateway's clock and configuration.
 @Suite(.suiteLimit)
 struct PlannerTests {
     private func publish(_ start: BreakStart?, _ id: String = "b1") -> BroadcastRequest.Kind {
@@ -297,7 +297,7 @@ struct BreakListTests {
     @Test(arguments: [
         "", "x", " ", "radio1", "radio1 x", "radio1 -1", "radio1 1 1", "ä 1", "radio1 99999999999999999999",
     ])
-    func `what is no mark of a page begins at the first`(text: String) {
+    func `an invalid mark of a page begins at the first`(text: String) {
         var desk = self.desk(["radio1": 2])
         guard case .answered(.list(let infos, _)) = desk.ask(.list(.init(after: Array(text.utf8))), at: 0) else {
             Issue.record("no list")

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What a late listener still gets: no dead air, and nothing cut where the break says so.
+/// The ads that a late listener still gets: no dead air, and nothing cut if the break says so.
 @Suite(.suiteLimit)
 struct PlayableTests {
     private let microsecond = Duration.microseconds(1)

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What a join, and a leave, decide about notices on the connection that they came by.
+/// The decisions of joins and leaves about notices on their connection.
 @Suite(.suiteLimit)
 struct PushTests {
     private let session = Sample.session()
@@ -30,7 +30,7 @@ struct PushTests {
         return counter
     }
 
-    @Test func `who asks on a connection that is free has every notice above the head follow`() throws {
+    @Test func `a join on a free connection gets each notice above its head`() throws {
         var counter = self.taken()
         counter.push = .free
         let joined = try #require(try counter.ask(self.join(), at: 13).joined)
@@ -43,7 +43,7 @@ struct PushTests {
         #expect(counter.handler.leases.count == 1)
     }
 
-    @Test func `who does not ask gets nothing pushed, whatever the connection can`() throws {
+    @Test func `a join without push gets no pushed notices, whatever the connection can`() throws {
         for place in [PushPlace.none, .impossible, .free] {
             var counter = Counter()
             counter.push = place

@@ -16,7 +16,7 @@ struct ReaderAgreementTests {
     private static let streams = [Self.on, Self.withdrawn, Self.planned, Self.protected]
     private static let rules = ListenerRules(protectedStreams: [StreamPattern("premium")].compactMap(\.self))
 
-    /// What comes of a request.
+    /// The result of a request.
     private enum Result: Equatable {
         case reply([UInt8], RequestEffects)
         case deferred(ListenerRequestHandler.Deferred, RequestEffects)
@@ -221,7 +221,7 @@ struct ReaderAgreementTests {
         }
     }
 
-    /// What the requests of all rounds were, so that the rounds show something.
+    /// The kinds of requests of all rounds, so that the rounds show something.
     private struct Seen {
         /// The requests that can be read in place.
         var readInPlace = 0

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What a listener that joins is told: the whole truth, or a snapshot.
+/// The answer to a joining listener: the complete truth, or a snapshot.
 @Suite(.suiteLimit)
 struct RecoveryTests {
     private func recovery(
@@ -139,7 +139,7 @@ struct RecoveryTests {
         #expect(all == .snapshot(notices), "one less is all that there is")
     }
 
-    @Test func `what no listener can ask for any more is in no snapshot`() throws {
+    @Test func `a break that cannot be requested any more is in no snapshot`() throws {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish(start: .now)), at: 0)
         let later = 30 + BoardLimits.batchesWithin.inSeconds + 1

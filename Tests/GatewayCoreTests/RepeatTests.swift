@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What reaches the log: every fact once, contradictions within bounds, and nothing that is not understood.
+/// The content of the log: every fact once, contradictions within bounds, and nothing that was not understood.
 @Suite(.suiteLimit)
 struct RepeatTests {
     /// A counter at which `b1` started at 0 and ended at 30.
@@ -63,7 +63,7 @@ struct RepeatTests {
         #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).body == .acknowledged(recorded: 1))
     }
 
-    @Test func `what a failed group held is forgotten, and logged when it comes again`() throws {
+    @Test func `the content of a failed group is forgotten, and logged when it comes again`() throws {
         var counter = self.counter()
         let first = try #require(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred)
         let repeated = try #require(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred)
@@ -158,7 +158,7 @@ struct RepeatTests {
         #expect(counter.handler.isIdle && counter.handler.waiterCount == 0)
     }
 
-    @Test func `what has gathered is given up, and deliveries gather again`() throws {
+    @Test func `the gathered group is given up, and deliveries gather again`() throws {
         // One delivery fits into a record, and no acknowledgement fits with it.
         var counter = self.counter { $0.recordBytesMax = GatheredGroup.deliveryBytesMax }
         #expect(try counter.batch(at: 9).batch != nil)
@@ -306,7 +306,7 @@ struct RepeatTests {
             + self.nested(RequestField.acknowledge, acknowledge)
     }
 
-    @Test func `what is unknown in an acknowledgement never reaches the log, at any level`() throws {
+    @Test func `unknown fields of an acknowledgement never reach the log, at any level`() throws {
         let base = self.counter()
         let plain = try self.acknowledgement(of: base)
         let id = self.nested(OutcomeField.advertisementID, Array("ad0".utf8))
@@ -339,7 +339,7 @@ struct RepeatTests {
         #expect(try counter.gathered.requests.map(\.request) == [plain], "and what is all known stays as it is")
     }
 
-    @Test func `what is unknown in a publication never reaches the log, at any level`() throws {
+    @Test func `unknown fields of a publication never reach the log, at any level`() throws {
         let strange = self.strange(5_000)
         let media = self.nested(OtherField.first, Array("http://media.example/1.mp3".utf8)) + strange
         let banner = self.nested(OtherField.first, Array("http://media.example/1.png".utf8)) + strange
@@ -473,7 +473,7 @@ struct RecentOutcomesTests {
         )
     }
 
-    @Test func `what is old gives its place away without the limit being reached`() {
+    @Test func `old entries free their places before the limit is reached`() {
         var memory = RecentOutcomes(outcomesMax: 1_024)
         for number in 0..<8_192 as Range<UInt64> {
             let key = memory.key(Sample.session(number), BreakNumber(rawValue: 1))

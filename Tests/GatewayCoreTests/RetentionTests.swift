@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What is too old is so by the log's own time, which goes on by records of housekeeping only, in bounded steps.
+/// The log's own time decides what is too old; only records of housekeeping advance it, in bounded steps.
 @Suite(.suiteLimit)
 struct RetentionTests {
     private static let step = BoardLimits.retentionStepMax.inSeconds

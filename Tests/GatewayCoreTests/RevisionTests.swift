@@ -76,7 +76,7 @@ struct RevisionTests {
         #expect(self.revision(desk) == 4)
     }
 
-    @Test func `what is expected and not there is not made`() {
+    @Test func `a break that is expected and missing is not made`() {
         var desk = Desk()
         #expect(desk.ask(.publish(Sample.publish()), expecting: 1, at: 0).word == "REVISION_CONFLICT")
         #expect(desk.board.streamCount == 0)
@@ -87,7 +87,7 @@ struct RevisionTests {
         #expect(desk["b1"] == nil)
     }
 
-    @Test func `what must not be there yet is published once, also by the same request`() throws {
+    @Test func `a break that must be new is published once, even by the same request`() throws {
         var desk = Desk()
         let publish = BroadcastRequest.Kind.publish(Sample.publish())
         #expect(desk.ask(publish, expecting: ExpectedRevision.absent, at: 0).word == "silently")
@@ -111,7 +111,7 @@ struct RevisionTests {
         #expect(empty.append([entry, entry]).map(\.word) == ["silently", "REVISION_CONFLICT"])
     }
 
-    @Test func `what must be there may have any revision, and is not made`() {
+    @Test func `a break that must exist may have any revision, and is not made`() {
         var desk = Desk()
         let publish = BroadcastRequest.Kind.publish(Sample.publish())
         let refused = desk.ask(publish, expecting: ExpectedRevision.any, at: 0)

@@ -122,7 +122,7 @@ enum Sample {
     }
 }
 
-/// What a test makes keeps the rules of the wire; if not, the test is wrong.
+/// The values of a test keep the rules of the wire; if not, the test is wrong.
 func must<T, E: Error>(_ make: () throws(E) -> T) -> T {
     do {
         return try make()

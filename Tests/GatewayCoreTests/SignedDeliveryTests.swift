@@ -24,7 +24,7 @@ struct SignedDeliveryTests {
 
     private func keys(_ keys: SigningKey...) throws -> MessageKeys { MessageKeys(try KeyRing(keys)) }
 
-    /// What an acknowledgement with this delivery gets, both ways that requests are read: in place, and decoded in full.
+    /// The refusal of an acknowledgement with this delivery, in both ways of reading requests: in place, and decoded in full.
     private func refusal(_ delivery: [UInt8], _ counter: Counter, _ advertisement: String = "ad0") throws -> Refusal? {
         // A break without a request since the board changed is decoded in full.
         var decoded = counter
@@ -37,7 +37,7 @@ struct SignedDeliveryTests {
         return slow.refusal
     }
 
-    @Test func `what a batch carried is taken, and nothing of it can be changed`() throws {
+    @Test func `a delivery is accepted unchanged, and with no change`() throws {
         var counter = self.counter()
         let batch = try #require(try counter.batch(at: 21).batch)
         #expect(try self.refusal(batch.delivery, counter) == nil)

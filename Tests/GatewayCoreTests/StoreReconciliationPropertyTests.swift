@@ -42,7 +42,7 @@ struct StoreReconciliationPropertyTests {
         var identity: LogIdentity?
         var applied: UInt64 = 0
         var counted: [Int: Int] = [:]
-        /// What it has under each offset: two contents under one would mix.
+        /// The content under each offset: two contents under one would mix.
         var rows: [UInt64: Int] = [:]
 
         var facts: LedgerFacts {
@@ -100,7 +100,7 @@ struct StoreReconciliationPropertyTests {
             }
         }
 
-        /// What the start of a gateway compares beside offsets.
+        /// The difference that the start of a gateway compares beside offsets.
         var difference: HistoryDifference? {
             guard let mine = self.log.records.first(where: { $0.offset == self.ledger.applied }),
                 let counted = self.ledger.rows[self.ledger.applied], counted != mine.content

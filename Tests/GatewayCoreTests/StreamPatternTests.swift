@@ -28,7 +28,7 @@ struct StreamPatternTests {
         #expect(StreamPattern(text) == nil)
     }
 
-    @Test func `what stands before the asterisk is at most as long as an id`() throws {
+    @Test func `the text before the asterisk is at most as long as an id`() throws {
         let longest = String(repeating: "a", count: WireLimits.streamIDBytesMax)
         #expect(try StreamPattern(longest)?.matches(StreamID(longest)) == true)
         #expect(try StreamPattern(longest + "*")?.matches(StreamID(longest)) == true)

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What a listener may do with which ticket, on open streams and on those that ask for a token.
+/// The rights of a listener with each ticket, on open streams and on those that require a token.
 @Suite(.suiteLimit)
 struct TicketTests {
     private static let protected = Sample.stream("premium")
@@ -19,7 +19,7 @@ struct TicketTests {
 
     private static func keys(_ keys: SigningKey...) throws -> MessageKeys { MessageKeys(try KeyRing(keys)) }
 
-    /// What the gateway has: one key signs, one is only taken, one was withdrawn.
+    /// The keys of the gateway: one signs, one is only accepted, one was withdrawn.
     private static func ring() throws -> MessageKeys {
         try Self.keys(Self.key(1, .signing), Self.key(2, .verifyOnly), Self.key(3, .revoked))
     }
@@ -42,7 +42,7 @@ struct TicketTests {
 
     // MARK: - The table
 
-    /// Who asks: what its ticket is.
+    /// The callers, by their tickets.
     private enum Caller: String, CaseIterable {
         case absent, open, holder, other, stolen, expired, overdue, rotated, revoked, foreign, forged
 
@@ -74,7 +74,7 @@ struct TicketTests {
         }
     }
 
-    /// What is allowed, and what each refusal says.
+    /// The allowed requests, and the refusals.
     ///
     /// O: an open stream, P: a protected one.
     private static let table = """
@@ -126,7 +126,7 @@ struct TicketTests {
         }
     }
 
-    /// What comes of a request at 25 s: a word of the table.
+    /// The result of a request at 25 s: a word of the table.
     private func outcome(_ frame: [UInt8], _ stream: StreamID, warm: Bool, _ counter: Counter) throws -> String {
         var counter = counter
         counter.handler.board = counter.desk.board
@@ -301,7 +301,7 @@ struct TicketTests {
         )
     }
 
-    @Test func `what lets a connection hear ends with its time and with its key`() throws {
+    @Test func `a connection's right ends with its time and with its key`() throws {
         let proof = PushProof(key: try Self.key(1, .signing).id, until: Sample.at(30))
         #expect(proof.holds(try Self.ring(), at: Sample.at(30)))
         #expect(!proof.holds(try Self.ring(), at: Sample.at(30.000_001)))

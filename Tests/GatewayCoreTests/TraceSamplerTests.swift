@@ -70,7 +70,7 @@ struct TraceSamplerTests {
         #expect((0..<4).map { decide(at: 90_000_000 + $0) } == [true, true, true, false])
     }
 
-    @Test func `what is not traced takes no place`() {
+    @Test func `an untraced request takes no place`() {
         var sampler = TraceSampler(ratio: 0.5, tracesPerSecondMax: 1)
         #expect(sampler.decide([Self.header(low: .max)], from: .broadcasters, at: 0) == .leftOut)
         #expect(sampler.decide([Self.header(flags: "00")], from: .broadcasters, at: 0) == .notSampled)

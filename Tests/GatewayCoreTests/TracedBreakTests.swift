@@ -22,7 +22,7 @@ struct TracedBreakTests {
         #expect(ended.notice?.kind == .ended && ended.notice?.trace == self.second)
     }
 
-    @Test func `what a timer tells has the trace of the newest request about the break`() {
+    @Test func `a timer's notice has the trace of the newest request about the break`() {
         for (update, expected) in [(self.second, self.second), (nil, nil)] {
             var desk = Desk()
             _ = desk.ask(.publish(Sample.publish()), at: 0, trace: self.first)

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// What tracking URLs hold, and the names of players that have no session of their own.
+/// The content of tracking URLs, and the names of players that have no session of their own.
 @Suite(.suiteLimit)
 struct TrackingTokenTests {
     private static func key(_ byte: UInt8, _ state: SigningKey.State = .signing) throws -> SigningKey {

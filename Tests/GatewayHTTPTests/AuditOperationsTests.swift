@@ -83,7 +83,7 @@ struct AuditOperationsTests {
         }
     }
 
-    @Test func `what HTTP refuses and what no rule for breaks decides is kept, and once`() async throws {
+    @Test func `refusals of HTTP are in the audit once`() async throws {
         var parts = try await self.parts()
         parts.broadcast = { request, _, _ in
             let refusal = Refusal(.notFound, "There is none.")

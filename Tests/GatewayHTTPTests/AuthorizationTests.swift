@@ -13,10 +13,10 @@ import Testing
 import TokenFormats
 import Tokens
 
-/// Who may do what over HTTP, as one table: every path and every right, asked for by every kind of caller.
+/// The rights over HTTP, as one table: every path and every right, for every kind of caller.
 @Suite(.suiteLimit)
 struct AuthorizationTests {
-    /// Who asks: what its header says, and what becomes of it where a right is needed that `scopes` may hold.
+    /// A caller: its header, and the result if a right is needed that `scopes` may hold.
     private struct Caller {
         let name: String
         let authorization: String?
@@ -362,7 +362,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test func `what changes something is a POST, and what does not is none`() async throws {
+    @Test func `changes are POST requests, and reads are not`() async throws {
         try await Parts()
             .serve { peer in
                 let wrong = try await peer.get("/v1/reload")

@@ -9,10 +9,10 @@ import GatewayHTTP
 import Synchronization
 import Testing
 
-/// What broadcasters ask over HTTP: it becomes the same request as by their socket, and its answer keeps the reason code.
+/// Broadcasters' requests over HTTP: each becomes the same request as by their socket, and its answer keeps the reason code.
 @Suite(.suiteLimit)
 struct BreakOperationsTests {
-    /// What came to the gateway.
+    /// The requests that reached the gateway.
     private final class Asked: Sendable {
         struct One: Sendable {
             let request: BroadcastRequest
@@ -212,7 +212,7 @@ struct BreakOperationsTests {
     }
 
     @Test(arguments: ["application/xml", "text/xml", "Text/XML; charset=utf-8"])
-    func `what of a VAST document is not in the break is said in the answer`(type: String) async throws {
+    func `the answer lists the parts of a VAST document that the break leaves out`(type: String) async throws {
         @Sendable func ad(_ index: Int, _ impressions: Int) -> String {
             """
             <Ad id="v\(index)"><InLine><AdSystem>x</AdSystem><AdTitle>V</AdTitle>\
@@ -308,7 +308,7 @@ struct BreakOperationsTests {
         #expect(asked.count == 2)
     }
 
-    /// What is asked of one break, with the body that it needs.
+    /// The requests about one break, with the bodies that they need.
     private static let changes: [(method: String, name: String, body: String)] = [
         ("PUT", "", Self.body), ("POST", "/punch", ""), ("POST", "/update", #"{"duration":"45s"}"#),
         ("POST", "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#), ("POST", "/end", "{}"),
@@ -345,7 +345,7 @@ struct BreakOperationsTests {
         ("", 200), ("{}", 200), (" {\n} ", 200), ("[]", 400), ("null", 400), (#"{"at":"2026-05-01T12:00:00Z"}"#, 400),
         ("{}{}", 400), (String(repeating: " ", count: 65), 413),
     ])
-    func `what takes no body is not asked with one that says something`(body: String, status: Int) async throws {
+    func `an operation without a body refuses one with content`(body: String, status: Int) async throws {
         let asked = Asked()
         let headers = try await self.headers()
         try await self.parts(.break(Self.info), asked)

@@ -127,7 +127,7 @@ struct ConnectionBookTests {
 
     /// Random lives, with pieces of answers, second requests and connections that are gone, against the rule as it is said.
     @Test(arguments: 0..<20)
-    func `who goes is who has waited for longest, and what is over is forgotten`(seed: Int) {
+    func `the connection that waited for longest is closed, and old entries are removed`(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed) &+ 0xB00C)
         var (book, plain) = (ConnectionBook<Int>(connectionsMax: 12, answerBytesMax: 900), PlainBook())
         var next = 0

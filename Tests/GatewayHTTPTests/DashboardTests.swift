@@ -59,7 +59,7 @@ struct DashboardTests {
     }
 
     @Test(arguments: ["/", "/dashboard/dashboard.css"])
-    func `what a browser has is not sent again`(_ path: String) async throws {
+    func `a cached file is not sent again`(_ path: String) async throws {
         try await Parts()
             .serve { peer in
                 let answer = try await peer.get(path)

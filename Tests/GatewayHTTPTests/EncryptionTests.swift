@@ -118,7 +118,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test func `what needs a token needs one inside TLS too`() async throws {
+    @Test func `operations that need a token need one with TLS too`() async throws {
         let workshop = try TokenWorkshop()
         var parts = self.parts
         parts.access = HTTPAccessHolder(try await workshop.access(.health))
@@ -271,7 +271,7 @@ struct EncryptionTests {
         #expect(unserved == nil)
     }
 
-    @Test func `what is wrong with the files is said by the keys of HTTP`() throws {
+    @Test func `faults of the files name the configuration keys of HTTP`() throws {
         func fault(_ change: (inout GatewayConfiguration) -> Void) throws -> ConfigurationFault? {
             var configuration = Self.configuration(self.certificate)
             change(&configuration)

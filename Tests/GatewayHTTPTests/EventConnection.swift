@@ -18,7 +18,7 @@ final class EventConnection: Sendable {
     }
 
     private struct State {
-        /// What has come and is not read.
+        /// The received bytes that are not read yet.
         var raw: [UInt8] = []
         var head: String?
         var text = ""

@@ -239,7 +239,7 @@ private final class Reading {
 
     init(_ watch: EventCounts.Watch) { self.watch = watch }
 
-    /// What is new, as it would be sent.
+    /// The new counts, as they would be sent.
     func take(_ counts: EventCounts) throws -> [CountsEventDocument] {
         var bytes: [UInt8] = []
         self.number = counts.append(self.watch, after: self.number, to: &bytes)

@@ -13,10 +13,11 @@ import Testing
 import TokenFormats
 import Tokens
 
-/// Who may listen over HTTP, as one table: every operation of listeners, by every kind of caller, on its own stream and on others.
+/// The right to listen over HTTP, as one table: every operation of listeners, for every kind of caller, on its own stream and
+/// others.
 @Suite(.suiteLimit)
 struct ListenerAuthorizationTests {
-    /// What a gateway finds in what a caller shows.
+    /// The gateway's findings about a caller's token.
     private enum Shown {
         case nothing
         /// A token with a fault that it was made with; its streams are not checked.
@@ -24,7 +25,7 @@ struct ListenerAuthorizationTests {
         case streams([StreamPattern])
     }
 
-    /// What has happened since the tokens were made.
+    /// The change since the tokens were made.
     private enum Moment: CaseIterable {
         case before
         /// The tokens are over.
@@ -37,13 +38,13 @@ struct ListenerAuthorizationTests {
         func protects(_ stream: String) -> Bool { (stream == "tv") == (self == .reloaded) }
     }
 
-    /// Who asks.
+    /// A caller.
     private struct Caller {
         let name: String
         let authorization: String?
         let shown: Shown
 
-        /// What it is told on a stream; `nil`: it is let in.
+        /// The refusal on a stream; `nil`: it is let in.
         func refusal(of stream: String, _ moment: Moment = .before) throws -> String? {
             guard moment.protects(stream) else { return nil }
             switch self.shown {
@@ -59,7 +60,7 @@ struct ListenerAuthorizationTests {
         }
     }
 
-    /// What tells true tokens in these tests; it may be changed while a gateway runs.
+    /// The check of tokens in these tests; it may be changed while a gateway runs.
     private final class Checks: Sendable {
         private struct State {
             var verifier: TokenVerifier
@@ -243,7 +244,7 @@ struct ListenerAuthorizationTests {
         }
     }
 
-    @Test func `what a session asks needs its own ticket of that stream, and no token stands in for it`() async throws {
+    @Test func `a session's requests need its own ticket of that stream, and no token replaces it`() async throws {
         try await self.run { _, peer, workshop, _ in
             let caller = try #require(try await Self.callers(workshop).first { $0.name == "a token of both" })
             let (own, other) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))

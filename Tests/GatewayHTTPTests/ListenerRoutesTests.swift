@@ -364,7 +364,7 @@ struct ListenerRoutesTests {
         }
     }
 
-    @Test func `what a page says of acknowledgements and leaving is taken as a beacon sends it`() async throws {
+    @Test func `acknowledgements and leaves are accepted from beacons`() async throws {
         try await self.run(origins: ["https://radio.example"]) { running, peer in
             let base = "/v1/streams/radio1"
             func send(_ path: String, _ type: String, _ body: String) async throws -> HTTPPeer.Answer {

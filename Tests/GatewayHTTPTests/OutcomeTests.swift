@@ -15,7 +15,7 @@ import Testing
 struct OutcomeTests {
     private static let lane = Lane.acknowledgements(0)
 
-    /// What an answer says.
+    /// The content of an answer.
     private struct Page {
         var rows: [OutcomeDocument] = []
         /// `nil`: it was cut off.
@@ -313,7 +313,7 @@ struct OutcomeTests {
         "break=no%20spaces",
         "after=1", "from=1&from=2",
     ])
-    func `what is no position, or no parameter, is refused`(query: String) async throws {
+    func `an invalid position or parameter is refused`(query: String) async throws {
         var parts = Parts()
         parts.log = InMemoryEventLog()
         try await parts.serve { peer in

@@ -187,7 +187,7 @@ struct PlayerRoutesTests {
         }
     }
 
-    @Test func `what only measures is counted once by a metric, and ends nothing`() async throws {
+    @Test func `a measuring event is counted once by a metric, and ends nothing`() async throws {
         try await self.run { running, peer in
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let list = try await Self.assetList(peer)
@@ -499,7 +499,7 @@ struct PlayerRoutesTests {
         }
     }
 
-    @Test func `what an exact break has no room for is in no document, and what begins after the end neither`()
+    @Test func `ads that do not fit an exact break, or begin after its end, are in no document`()
         async throws
     {
         let clock = ManualClock()
@@ -622,7 +622,7 @@ struct PlayerRoutesTests {
         ("delayMs=3600001", 400), ("session=00", 400), ("session=00112233445566778899aabbccddeeff", 200),
         ("break=no%20spaces", 400), ("_HLS_interstitial_id=x&CMCD=bl%3D1&anything", 200),
     ])
-    func `what players say is bounded, and what they say besides is passed over`(_ query: String, _ status: Int)
+    func `players' parameters are bounded, and unknown ones are ignored`(_ query: String, _ status: Int)
         async throws
     {
         try await self.run { _, peer in
@@ -739,7 +739,7 @@ struct PlayerRoutesTests {
         #expect(!memory.note(try key(2), at: begin + .seconds(62)))
     }
 
-    @Test func `what is refused takes no place, and can be told again`() async throws {
+    @Test func `a refused report takes no place, and can be repeated`() async throws {
         let memory = TrackingMemory(most: 2, metrics: MetricRegistry())
         let delivery = MessageKeys.fixed.delivery(
             to: .random(),

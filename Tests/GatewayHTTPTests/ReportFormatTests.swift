@@ -95,7 +95,8 @@ struct ReportFormatTests {
         ("from=2026-05-02T00:00:00Z&to=2026-05-02T00:00:01Z", 200, ""),
         ("from=2026-05-02T02:00:00%2B02:00", 200, ""), ("format=xml", 400, "INVALID"), ("format=json", 200, ""),
     ])
-    func `what the ledger cannot answer is refused with a reason`(query: String, status: Int, code: String) async throws
+    func `a query that the ledger cannot answer is refused with a reason`(query: String, status: Int, code: String)
+        async throws
     {
         try await self.parts("a")
             .serve { peer in

@@ -66,7 +66,7 @@ struct ServerTests {
             }
     }
 
-    @Test func `what is not HTTP is refused`() async throws {
+    @Test func `bytes that are not HTTP are refused`() async throws {
         try await Parts()
             .serve { peer in
                 let answer5 = try await peer.send("hello\r\n\r\n")

@@ -19,7 +19,7 @@ struct WrittenBooks: Ledger {
     /// Newest first.
     var breaks: [Report.Break] = []
     var failure: LedgerError?
-    /// What happens before a report is read.
+    /// Runs before a report is read.
     var beforeReport: @Sendable () async -> Void = {}
 
     func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 { 0 }
@@ -71,7 +71,7 @@ struct LogHeads: EventLog {
     func close() async {}
 }
 
-/// What a server of a test is made of.
+/// The parts of a test's server.
 struct Parts: Sendable {
     /// No connection is cut off because a busy machine took its time: a test that is about one of these times sets it.
     var configuration = {
@@ -82,7 +82,7 @@ struct Parts: Sendable {
     }()
     var books = WrittenBooks()
     var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
-    /// What is read where more than the heads is; `nil`: only they are.
+    /// The log that is read if more than the heads is; `nil`: only they are.
     var log: (any EventLog)?
     var metrics = MetricRegistry()
     var missing: [String] = []
@@ -97,11 +97,11 @@ struct Parts: Sendable {
     var clock: @Sendable () -> Timestamp = { Self.now }
     /// Where listeners' requests go; `nil`: there are none.
     var listeners: ListenerEntrance?
-    /// Who may ask for what; unless a test says otherwise, everybody may read.
+    /// The rights; unless a test sets them, all callers may read.
     var access: HTTPAccessHolder?
-    /// What the server shows, where it speaks TLS.
+    /// The certificate that the server shows, if it speaks TLS.
     var identity: HTTPIdentityHolder?
-    /// What broadcasters are answered; `nil`: as where there is no gateway.
+    /// The answers for broadcasters; `nil`: as without a gateway.
     var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
     /// Where it is kept who asked for what to be changed.
     var audit: InMemoryAudit? = InMemoryAudit()

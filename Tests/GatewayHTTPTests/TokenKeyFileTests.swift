@@ -141,7 +141,7 @@ final class TokenKeyFileTests {
         _ = await self.faults(String(repeating: #"{"keys":["#, count: 20_000))
     }
 
-    @Test func `what a fault says never holds what stands in the file`() async throws {
+    @Test func `a fault never contains the file's content`() async throws {
         let secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
         let texts = [
             secret, #"{"keys":"\#(secret)"}"#,

@@ -75,7 +75,7 @@ struct TokenVerifierTests {
         #expect(try await self.refusal(nowhere) == .wrongAudience)
     }
 
-    @Test func `what a token says of its algorithm is never followed`() async throws {
+    @Test func `the algorithm in a token's header is never used`() async throws {
         var parts = try TokenParts(try await self.workshop.token(try TokenWorkshop.claims(), by: .es256))
         for algorithm in ["none", "None", "HS256", "EdDSA", "ES384", "es256", ""] {
             parts.header = TokenParts.part(#"{"alg":"\#(algorithm)","kid":"ES256","typ":"JWT"}"#)

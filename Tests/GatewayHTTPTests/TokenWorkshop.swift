@@ -37,7 +37,7 @@ struct TokenWorkshop {
         HTTPAccess(verifier: try await self.verifier(), openReads: openReads, hosts: HTTPHosts(["radio.example"]))
     }
 
-    /// What a true token says.
+    /// The claims of a valid token.
     static func claims(
         scope: String = "",
         audience: [String] = ["cuecast-http"],

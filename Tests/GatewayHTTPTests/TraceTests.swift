@@ -23,7 +23,7 @@ struct TraceTests {
     private static let body =
         #"{"now":true,"ads":[{"id":"a","duration":"50m","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
 
-    /// What a test works with.
+    /// The parts that a test uses.
     private struct Stand: Sendable {
         let running: RunningGateway
         let peer: HTTPPeer
@@ -178,7 +178,7 @@ struct TraceTests {
         (["00-\(exampleTrace)-00f067aa0ba902b7-02"], .notSampled),
         (["00-4bf92f3577b34da6ffffffffffffffff-00f067aa0ba902b7-01"], .leftOut),
     ])
-    func `what is doubled, wrong, not sampled or left out is counted, and the request is done`(
+    func `duplicate, invalid, unsampled and missing traces are counted, and the request is served`(
         traces: [String],
         label: MetricLabel
     ) async throws {

@@ -12,7 +12,7 @@ import Testing
 
 @testable import Gateway
 
-/// Who asked for what to be changed: every entrance, what was done and what was refused, and what happens when it cannot be kept.
+/// The audit: every entrance, performed and refused changes, and a failure to keep them.
 @Suite(.suiteLimit)
 struct AuditTrailTests {
     private let station = Station()
@@ -316,7 +316,7 @@ struct AuditTrailTests {
         #expect(none.metrics.value(.auditRecords, .lost) == 0)
     }
 
-    @Test func `what is too old and what is too much is let go of`() async throws {
+    @Test func `too old and too many records are removed`() async throws {
         let trail = Trail(self.audit) {
             $0.keepFor = .seconds(2)
             $0.recordsMax = 3

@@ -199,7 +199,7 @@ struct BreakDeskTests {
         }
     }
 
-    @Test func `what no frame of the socket could be is refused and not decided`() async throws {
+    @Test func `a message that no frame could be is refused and not decided`() async throws {
         let large = try (0..<64)
             .map { number in
                 var each = try AdvertisementContent.madeUp("ad-\(number)")
@@ -236,7 +236,7 @@ struct BreakDeskTests {
             }
     }
 
-    @Test func `who asks and where from is in the log of messages and in the record`() async throws {
+    @Test func `the caller and its address are in the log of messages and in the record`() async throws {
         let station = Station()
         try await station.runByHand { running in
             let answer = await running.call(
@@ -299,7 +299,7 @@ struct BreakDeskTests {
         }
     }
 
-    @Test func `who was cancelled before it asked gets an answer too`() async throws {
+    @Test func `a caller that was cancelled before it asked gets an answer too`() async throws {
         try await Station()
             .runByHand { running in
                 let kind = try Self.publish("b1")

@@ -7,7 +7,7 @@ import GatewayTestKit
 import TestSupport
 import Testing
 
-/// What can happen to a break after it was published, as a listener sees it.
+/// The events of a break after its publication, as a listener sees them.
 @Suite(.suiteLimit)
 struct BreakLifeTests {
     let station = Station()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// What time alone makes due, and what becomes of records that the log does not take.
+/// The work that time makes due, and the fate of records that the log does not accept.
 @Suite(.suiteLimit)
 struct BreakTimekeeperTests {
     private let now = Timestamp(microseconds: 1_800_000_000_000_000)

@@ -130,14 +130,14 @@ final class BroadcasterAccessTests {
         }
     }
 
-    @Test func `who takes the gateway for another does not get in`() async throws {
+    @Test func `a client with another gateway's key is refused`() async throws {
         try await self.run { running, _ in
             let deceived = try await running.broadcaster(self.studio, serverKey: self.other.publicKey)
             try await self.expectNoHandshake(of: deceived, running)
         }
     }
 
-    @Test func `who has no key at all does not get in`() async throws {
+    @Test func `a client without a key is refused`() async throws {
         try await self.run { running, _ in try await self.expectNoHandshake(of: running.broadcaster(), running) }
     }
 

@@ -14,7 +14,7 @@ enum KnownKeys {
     static let second = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
 }
 
-/// What the file of broadcasters may say, and with which sentences it is refused.
+/// The valid contents of the file of broadcasters, and the sentences of refusals.
 @Suite(.suiteLimit)
 struct BroadcastersFileTests {
     private func read(_ text: String) throws -> BroadcasterDirectory { try BroadcastersFile.read(Array(text.utf8)) }
@@ -127,7 +127,7 @@ struct BroadcastersFileTests {
         ("broadcasters: [", "it is not YAML or JSON (line 2)"),
         ("broadcasters: []\n---\nbroadcasters: []", "it is not YAML or JSON (line 2)"),
     ])
-    func `what is wrong is said in a sentence`(text: String, sentence: String) {
+    func `faults are sentences`(text: String, sentence: String) {
         #expect(self.faults(text).contains(sentence), "\(self.faults(text))")
     }
 

@@ -6,7 +6,7 @@ import Gateway
 import GatewayCore
 import Testing
 
-/// What a running gateway takes over when its configuration is read again.
+/// The settings that a running gateway takes over when its configuration is read again.
 @Suite(.suiteLimit)
 struct ConfigurationChangeTests {
     private func change(_ edit: (inout GatewayConfiguration) -> Void) -> ConfigurationChange {
@@ -21,7 +21,7 @@ struct ConfigurationChangeTests {
         #expect(change.applied == [] && change.waiting == [])
     }
 
-    @Test func `what stays until a restart keeps where it comes from`() {
+    @Test func `a setting that stays until a restart keeps its source`() {
         let running = RunningConfiguration(sources: ["edge.threads": .file, "listeners.max": .file, "ioThreads": .flag])
         let change = self.change {
             $0.limits[.listenersMax] = 7
@@ -57,7 +57,7 @@ struct ConfigurationChangeTests {
         #expect(change.configuration.breaks.announceAhead == .seconds(4))
     }
 
-    @Test func `what needs a restart stays as it is and is named, again at every reading`() {
+    @Test func `a setting that needs a restart stays and is named at every reading`() {
         let change = self.change {
             $0.notices = "tcp://127.0.0.1:9"
             $0.http = nil

@@ -9,7 +9,7 @@ import GatewayDocuments
 import GatewayTestKit
 import Testing
 
-/// What an operator may write, from each source, and what is refused with which sentence.
+/// The valid settings from each source, and the sentences of refusals.
 @Suite(.suiteLimit)
 struct ConfigurationTests {
     /// Reads a configuration with a file of this text.

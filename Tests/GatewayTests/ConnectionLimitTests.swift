@@ -12,7 +12,7 @@ import ZeroMQ
 
 @testable import Gateway
 
-/// What happens when connections come to their limit.
+/// The behaviour of connections at their limit.
 @Suite(.suiteLimit)
 struct ConnectionLimitTests {
     var station = Station()
@@ -78,7 +78,7 @@ struct ConnectionLimitTests {
 
     // MARK: The listeners
 
-    /// What is logged at a start with so many connections: the level, and of the info line the message and the number.
+    /// The log line of a start with so many connections: the level, and of the info line the message and the number.
     private func said(
         listenersMax configured: Int,
         connectionsMax: Int,

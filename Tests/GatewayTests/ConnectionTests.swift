@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What peers may do to the socket of notices, and to the connections below.
+/// The rights of peers at the socket of notices, and the connections below.
 @Suite(.suiteLimit)
 struct ConnectionTests {
     let station = Station()

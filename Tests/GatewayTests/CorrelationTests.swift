@@ -104,7 +104,7 @@ struct CorrelationTests {
         }
     }
 
-    @Test func `who asks again gets the answer to the last request, and no other`() async throws {
+    @Test func `a repeated request gets its own answer, and no other`() async throws {
         try await self.station.runByHand { running in
             for endpoint in [running.endpoints.requests, running.endpoints.broadcast] {
                 let isListener = endpoint == running.endpoints.requests

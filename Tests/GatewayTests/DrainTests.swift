@@ -87,7 +87,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `what was answered last arrives although the gateway is gone by then`() async throws {
+    @Test func `the last answers arrive although the gateway is gone by then`() async throws {
         // The peers outlive the gateway here.
         let network = try PeerNetwork()
         for _ in 0..<20 {

@@ -110,7 +110,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test func `what the log failed is not confirmed, and its deliveries are recorded later`() async throws {
+    @Test func `a failed group is not confirmed, and its deliveries are recorded later`() async throws {
         try await self.station.runByHand { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             let recorded = try await self.station.memory.acknowledgementGroups().count

@@ -95,7 +95,7 @@ struct EdgeThreadsTests {
     }
 
     @Test(arguments: [1, 2, 4])
-    func `what every thread confirmed is durable, and the books balance`(threads: Int) async throws {
+    func `the confirmed outcomes of every thread are durable, and the books balance`(threads: Int) async throws {
         let station = self.station(threads)
         try await station.runByHand { running in
             let listeners = try await self.listeners(24, at: running)
@@ -121,7 +121,7 @@ struct EdgeThreadsTests {
         }
     }
 
-    @Test func `what waits for the log is limited for all threads together`() async throws {
+    @Test func `the waiting requests are limited for all threads together`() async throws {
         var station = self.station(2)
         station.configuration.limits[.acknowledgementsWaitingMax] = 3
         station.configuration.limits[.rememberedOutcomesMax] = 0
@@ -250,7 +250,7 @@ struct EdgeThreadsTests {
         #expect(table.count == 1 && live.total == 1)
     }
 
-    @Test func `who is over makes room in the table, wherever it was`() {
+    @Test func `an expired session frees a place in the table, wherever it was`() {
         let live = LiveListeners(metrics: MetricRegistry())
         let table = SharedLeases(length: .seconds(300), listenersMax: 3, requestsPerSecondMax: 0, live: live)
         let at = { (seconds: Int) in Timestamp(microseconds: Int64(seconds) * 1_000_000) }

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a gateway does with a ledger that keeps copies of itself.
+/// A gateway with a ledger that keeps copies of itself.
 @Suite(.suiteLimit)
 struct LedgerCopiesTests {
     private var station = Station()

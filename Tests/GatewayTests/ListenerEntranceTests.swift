@@ -233,7 +233,7 @@ struct ListenerEntranceTests {
         }
     }
 
-    @Test func `what waits is bounded for all and for an address, and waiting callers are told of the end`()
+    @Test func `waiting calls are bounded for all and for an address, and are told of the end`()
         async throws
     {
         let metrics = MetricRegistry()

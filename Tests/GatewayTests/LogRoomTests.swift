@@ -80,7 +80,7 @@ struct LogRoomTests {
         }
     }
 
-    @Test func `what waits when the room ends is refused, not kept waiting`() async throws {
+    @Test func `requests that wait when the log is full are refused`() async throws {
         try await self.station.runByHand { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             self.station.log.set(Self.lane, .holding)

@@ -12,7 +12,7 @@ import Testing
 /// Memory goes back to the system when many connections have ended, and not more often than it is worth.
 @Suite(.suiteLimit)
 struct MemoryReturnTests {
-    /// What the policy says, one look after the other: connections that ended, open ones, and seconds since the start.
+    /// The policy's decisions, one look after the other: connections that ended, open ones, and seconds since the start.
     private func looks(_ looks: [(ended: Int, open: Int, seconds: Double)]) -> [Bool] {
         var policy = MemoryReturn()
         let start = ContinuousClock.now

@@ -95,7 +95,7 @@ struct PipelinedBroadcasterTests {
         }
     }
 
-    @Test func `what is refused behind a publication that failed is refused for what is so`() async throws {
+    @Test func `a request behind a failed publication is refused for the true reason`() async throws {
         try await self.station.run { running in
             let broadcaster = try await running.broadcaster()
             let key = try BreakKey.of("radio1", "b")

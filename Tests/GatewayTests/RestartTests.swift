@@ -14,7 +14,9 @@ struct RestartTests {
     let station = Station()
     var clock: ManualClock { self.station.clock }
 
-    @Test func `what fell due while it was down is announced at once if it can still be played`() async throws {
+    @Test func `a break that fell due while the gateway was down is announced at once if it can still be played`()
+        async throws
+    {
         let info = try await self.station.runByHand { running in
             try await running.broadcaster().publish("due", start: .after(.seconds(60)), duration: .seconds(30))
         }
@@ -36,7 +38,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `what can no longer be played expires, and says so`() async throws {
+    @Test func `a break that cannot be played any more expires, and says so`() async throws {
         try await self.station.runByHand { running in
             try await running.broadcaster().publish("missed", start: .after(.seconds(60)), duration: .seconds(30))
         }

@@ -57,7 +57,7 @@ struct WorkerThreadsTests {
         }
     }
 
-    @Test func `what comes after the end is done nevertheless`() async throws {
+    @Test func `jobs after the end are still run`() async throws {
         let threads = try WorkerThreads(name: "test-late", count: 1)
         _ = await withTaskExecutorPreference(threads) { 1 }
         threads.stop()

@@ -110,7 +110,7 @@ struct RandomScheduleTests {
     }
 
     /// A banner was clicked after the client had stopped.
-    @Test(arguments: [UInt64(3_228), 1_357_082_086]) func `what once went wrong does so no more`(seed: UInt64) throws {
+    @Test(arguments: [UInt64(3_228), 1_357_082_086]) func `regressions stay fixed`(seed: UInt64) throws {
         _ = try self.run(seed: seed)
     }
 

@@ -12,7 +12,7 @@ import Synchronization
 final class SimulatedDisk: JournalFileSystem, JournalWorker {
     enum Condition: Hashable, Sendable {
         case well
-        /// What is there can be read; nothing can be added.
+        /// The present data can be read; nothing can be added.
         case full
         /// Nothing works.
         case broken
@@ -20,7 +20,7 @@ final class SimulatedDisk: JournalFileSystem, JournalWorker {
 
     fileprivate struct State {
         var condition = Condition.well
-        /// What files hold, each by a number of its own: a file that is open stays the same whatever its name is.
+        /// The content of files, each by a number of its own: an open file stays the same whatever its name is.
         var files: [[UInt8]] = []
         var names: [String: Int] = [:]
         var work: [@Sendable () -> Void] = []
@@ -61,7 +61,7 @@ final class SimulatedDisk: JournalFileSystem, JournalWorker {
         }
     }
 
-    /// What the file holds, as the next run of the app reads it.
+    /// The content of the file, as the next run of the app reads it.
     func contents(of path: String) -> JournalRecords.Contents? {
         JournalRecords.read(self.withState { state in state.names[path].map { state.files[$0] } ?? [] })
     }

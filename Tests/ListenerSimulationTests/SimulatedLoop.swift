@@ -21,11 +21,11 @@ struct SimulatedLoop {
         var isPushed = false
         /// Whether it did not take all that waited.
         var isBehind = false
-        /// What it did not take of a frame that was begun.
+        /// The rest of a frame whose beginning it took.
         var output: [UInt8] = []
     }
 
-    /// What a connection took: whole frames and the beginning of one.
+    /// The bytes that a connection took: whole frames and the beginning of one.
     struct Taken {
         let slot: UInt32
         let bytes: [UInt8]
@@ -33,7 +33,7 @@ struct SimulatedLoop {
 
     private let stream: EdgeStream
     private var inbox: [Notice] = []
-    /// What was put into the ring last, which is what a head may tell.
+    /// The last position in the ring, which a head may state.
     private var sent: Position
     private var heads: HeadSchedule
     private var subscribers: [UInt32: Subscriber] = [:]

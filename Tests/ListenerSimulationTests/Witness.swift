@@ -16,7 +16,7 @@ struct Witness {
     }
 
     private(set) var broken: [String] = []
-    /// What one run of the app has decided, also where it is not on the disk: a kill loses what is not.
+    /// The decisions of one run of the app, also those that are not on the disk: a kill loses these.
     private struct Run {
         var received: Set<SessionAdvertisement> = []
         var handedOut: Set<SessionAdvertisement> = []
@@ -161,7 +161,7 @@ struct Witness {
         }
     }
 
-    /// What the next run of the app reads from its file, against the entries that reached the disk.
+    /// Compares the next run's reading of its file with the entries that reached the disk.
     mutating func readBack(_ state: JournalState, expected: JournalState) {
         if Self.bytes(of: state) != Self.bytes(of: expected) {
             self.broken.append("the journal adds up to something else")
@@ -347,7 +347,7 @@ struct Witness {
 
     // MARK: The end
 
-    /// What must hold when everything has calmed down and the listener has stopped; `open` are the breaks to come then.
+    /// The faults after everything has calmed down and the listener has stopped; `open` are the breaks to come then.
     mutating func finalFaults(report: Report, open: Set<String>) -> [String] {
         var faults = self.broken
         for each in self.received {

@@ -54,7 +54,7 @@ extension World {
         self.publish(notices)
     }
 
-    /// What the broadcaster asks; gives the notices that come of it, which are none where the gateway refuses it.
+    /// Sends a request of the broadcaster; returns the resulting notices, none if the gateway refuses it.
     mutating func ask(_ kind: BroadcastRequest.Kind) -> [Notice] {
         (try? self.gateway.ask(kind, at: self.gatewayTime)) ?? []
     }

@@ -271,7 +271,7 @@ extension World {
         }
     }
 
-    /// What the loop's connections took goes to the listener, if it is one of them, frame by frame.
+    /// Carries the bytes that the loop's connections took to the listener, if it is one of them, frame by frame.
     private mutating func carry(_ taken: [SimulatedLoop.Taken], of loop: Int) {
         guard self.isConnected, let link = self.links.indices.last else { return }
         for each in taken {

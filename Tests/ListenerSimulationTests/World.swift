@@ -24,7 +24,7 @@ func breakKey(_ text: String) -> BreakKey {
     return BreakKey(stream: stream(), id: id)
 }
 
-/// What a journal said, until the world looks at it.
+/// The reports of a journal, until the world reads them.
 private final class Reports: Sendable {
     private let state = Mutex((reports: [ListenerJournal.Report](), opened: ListenerJournal.Opened?.none))
 
@@ -119,7 +119,7 @@ struct World {
     private let device: SimulatedDisk
     private var journal: ListenerJournal
     private let reports = Reports()
-    /// What the entries that reached the disk add up to.
+    /// The sum of the entries that reached the disk.
     private(set) var disk = JournalState()
     /// The entries of this run that are not known to be on the disk.
     private var waiting: [JournalEntry] = []
@@ -130,7 +130,7 @@ struct World {
     var playing: Advertisement?
     /// When this run of the app began: its local instants count from here.
     private var runStart = LocalInstant.start
-    /// What the instants of all clocks count from.
+    /// The origin of the instants of all clocks.
     private let origin = ContinuousClock.now
 
     /// Of the gateway's next timer: what was scheduled before it does not count any more.
@@ -451,12 +451,12 @@ struct World {
         let now = self.appNow
         let seconds = self.some(0...40)
         switch self.some(0...1) {
-        case ..<0.4: self.core.hear(now: now) { $0.set(delay: .seconds(seconds), now: now) }
+        case ..<0.4: self.core.changeDelay(now: now) { $0.set(delay: .seconds(seconds), now: now) }
         case ..<0.6:
             let time = self.gatewayTime - .seconds(seconds)
-            self.core.hear(now: now) { $0.set(programmeTime: time, now: now) }
-        case ..<0.8: self.core.hear(now: now) { $0.pause(now: now) }
-        default: self.core.hear(now: now) { $0.resume(now: now) }
+            self.core.changeDelay(now: now) { $0.set(programmeTime: time, now: now) }
+        case ..<0.8: self.core.changeDelay(now: now) { $0.pause(now: now) }
+        default: self.core.changeDelay(now: now) { $0.resume(now: now) }
         }
         self.performActions()
     }

@@ -24,7 +24,7 @@ struct GatewayEndpointTests {
         "tcp://[::1]7400", "tcp://[host:7400", "tcp://user@host:1", "TCP://host:1", "tcp://[]:1",
         "tcp://*:7400", "tls://" + String(repeating: "a", count: 256) + ":1",
     ])
-    func `what is no address is refused with itself in the sentence`(text: String) {
+    func `an invalid address is refused and quoted in the sentence`(text: String) {
         let error = #expect(throws: GatewayEndpoint.Invalid.self) { try GatewayEndpoint(text) }
         #expect(error?.description.contains("\"\(text.prefix(80))\"") == true)
     }

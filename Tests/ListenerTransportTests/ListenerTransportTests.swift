@@ -84,7 +84,7 @@ struct ListenerTransportTests {
         }
     }
 
-    /// What a client did that was started and stopped.
+    /// The actions of a client that was started and stopped.
     private func seen(_ carrier: Carrier, push: RawGateway.Push, connections: ListenerConnections) async throws
         -> [String]
     {
@@ -464,7 +464,7 @@ struct ResourceTests {
             return false
         }
 
-        /// What is used once it has not changed for a while.
+        /// The resources in use, once they have not changed for a while.
         private static func settled() async throws -> Use {
             var (use, looks) = (Use.now(), 0)
             while looks < 20 {

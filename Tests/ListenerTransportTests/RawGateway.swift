@@ -13,7 +13,7 @@ final class RawGateway: Sendable {
         case asked(ListenerRequest.Kind)
     }
 
-    /// What becomes of a join that asks for notices on its connection.
+    /// The treatment of a join that asks for notices on its connection.
     enum Push: CaseIterable, Sendable {
         /// They follow the answer.
         case pushes
@@ -28,7 +28,7 @@ final class RawGateway: Sendable {
     private let thread: PollingThread
     private let desk: Desk
     private let sights: AsyncStream<Sight>.Continuation
-    /// What was seen, in order; for one reader.
+    /// The observations, in order; for one reader.
     let seen: AsyncStream<Sight>
 
     /// Binds to ports that are held for it, by default to those that the kernel likes.

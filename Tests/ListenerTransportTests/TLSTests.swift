@@ -9,7 +9,7 @@ import Testing
 
 @testable import CuecastNIO
 
-/// What a connection says until it is over.
+/// The events of a connection until it is over.
 private func conversation(
     _ rig: TransportRig,
     _ endpoint: String,
@@ -198,7 +198,7 @@ struct TLSTests {
 
 @Suite(.suiteLimit)
 struct HostileServerTests {
-    /// What becomes of a connection to a server that says this.
+    /// The reason of the end of a connection to a server that sends these bytes.
     private func reason(_ says: [UInt8], repeats: Bool = false) async throws -> String {
         let server = try await TestServer(ServerPlan(says: says, repeats: repeats))
         let rig = TransportRig(NIORuntime())
@@ -213,7 +213,7 @@ struct HostileServerTests {
         Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [UInt8](repeating: 0xFF, count: 65_536),
         opening(.requests) + [2] + [UInt8](repeating: 0xFF, count: 8), opening(.notices),
     ])
-    func `what is no gateway is left with a reason that names it`(says: [UInt8]) async throws {
+    func `a server that is no gateway is left with a reason that names it`(says: [UInt8]) async throws {
         let reason = try await self.reason(says)
         #expect(reason.hasPrefix("the gateway does not speak as it must: "))
         #expect(reason.contains("(tcp://127.0.0.1:"))
@@ -263,7 +263,7 @@ struct TrustTests {
         "", "sha256/", "sha256/AAAA", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
         "sha1/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuF@=",
     ])
-    func `what is no pin is refused`(text: String) {
+    func `an invalid pin is refused`(text: String) {
         #expect(throws: PublicKeyPin.Invalid.self) { try PublicKeyPin(text) }
     }
 

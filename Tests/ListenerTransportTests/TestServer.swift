@@ -6,11 +6,11 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// What becomes of each connection that a server accepts.
+/// The treatment of each connection that a server accepts.
 struct ServerPlan: Sendable {
     /// The port of 127.0.0.1 that its bytes go to; `nil`: nowhere.
     var target: Int?
-    /// What is said to it at once.
+    /// The bytes that are sent at once.
     var says: [UInt8] = []
     /// Said again and again, as fast as it is taken.
     var repeats = false
@@ -93,7 +93,7 @@ private final class Relay: ChannelInboundHandler {
 
     private let target: Int?
     private var other: (any Channel)?
-    /// What comes before the other end is there.
+    /// The bytes that come before the other end is there.
     private var waiting: [ByteBuffer] = []
 
     init(to target: Int) { self.target = target }

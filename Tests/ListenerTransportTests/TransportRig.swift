@@ -5,7 +5,7 @@ import Cuecast
 import CuecastNIO
 import CuecastZeroMQ
 
-/// What carries the frames in a test that every transport must pass.
+/// The transport in a test that every transport must pass.
 enum Carrier: String, CaseIterable, Codable, Sendable {
     case zeroMQ
     case nio

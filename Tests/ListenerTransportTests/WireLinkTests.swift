@@ -8,7 +8,7 @@ import ZMTP
 
 @testable import CuecastNIO
 
-/// What a gateway says first, to a link of this channel.
+/// The first bytes of a gateway, to a link of this channel.
 func opening(_ channel: WireLink.Channel, minor: UInt8 = 1) -> [UInt8] {
     let gateway = Session(channel == .requests ? .router : .xpub, minor: minor)
     return gateway.greeting + gateway.ready()

@@ -14,7 +14,7 @@ import ZeroMQ
 /// One at a time: they block the threads that other tests share.
 @Suite(.serialized, .suiteLimit)
 struct BareLoadTests {
-    /// What the thread of a peer and its test share.
+    /// The state that the thread of a peer and its test share.
     private final class Peer: Sendable {
         let isDone = Atomic(false)
         let endpoints = Mutex<[String]?>(nil)

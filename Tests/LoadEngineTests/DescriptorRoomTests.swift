@@ -8,7 +8,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// What the kernel keeps descriptors in is made large enough before connections come.
+/// The kernel's table of descriptors is made large enough before connections come.
 @Suite(.suiteLimit)
 struct DescriptorRoomTests {
     /// How many descriptors fit without growing (proc_pid_status(5)).

@@ -46,7 +46,7 @@ struct GatewayLoadTests {
         }
     }
 
-    /// What the gateway counted.
+    /// The counts of the gateway.
     struct Counted: Sendable {
         let batches: Int
         let outcomes: Int

@@ -267,7 +267,7 @@ struct LoopTests {
         #expect(unlimited.due(at: start, inProgress: 60) == 4)
     }
 
-    @Test func `what a ROUTER sends unasked is a notice on DEALER, and the end on other sockets`() throws {
+    @Test func `an unrequested message is a notice on DEALER, and the end on other sockets`() throws {
         for takes in [true, false] {
             let router = try Socket(.router, in: self.context)
             let endpoint = try Endpoint(try router.bind(self.anyPort))

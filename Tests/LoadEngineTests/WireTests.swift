@@ -6,7 +6,7 @@ import LoadEngine
 import TestSupport
 import Testing
 
-/// What is read and written by hand, against the codec that reads and writes everything.
+/// Reading and writing by hand, against the codec that reads and writes everything.
 @Suite(.suiteLimit)
 struct WireTests {
     @Test(arguments: [WireRequest.firstID, WireRequest.firstID + 1, 1 << 30, WireRequest.lastID])

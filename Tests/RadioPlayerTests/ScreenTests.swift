@@ -65,7 +65,7 @@ struct ScreenTests {
         #expect(self.holds(state, "Next break: b1 held until it is started, 2 advertisements"))
     }
 
-    @Test func `what the programme does`() {
+    @Test func `the programme's course`() {
         var state = PlayerState(stream: "radio1")
         #expect(self.holds(state, "on air"))
         #expect(self.holds(state, "0:00:00, live"))
@@ -94,7 +94,7 @@ struct ScreenTests {
         #expect(self.holds(state, " 0 s left"))
     }
 
-    @Test func `what a broadcaster wrote cannot steer the terminal`() {
+    @Test func `a broadcaster's text cannot control the terminal`() {
         var state = PlayerState(stream: "radio1")
         state.playing = .init(title: "a\u{1B}[2Jb\nc\u{7F}d\u{202E}e", length: .seconds(10))
         #expect(self.holds(state, "a·[2Jb·c·d·e"))

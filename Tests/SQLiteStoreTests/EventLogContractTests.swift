@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every event log keeps.
+/// The contract of every event log.
 @Suite(.suiteLimit)
 struct EventLogContractTests {
     private let lane = Lane.acknowledgements(0)

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is confirmed survives.
+/// Confirmed records survive.
 @Suite(.suiteLimit)
 struct EventLogDurabilityTests {
     private let directory: TemporaryDirectory
@@ -78,7 +78,7 @@ struct EventLogDurabilityTests {
         try pool.close()
     }
 
-    /// What writers were told is durable.
+    /// The records that writers know to be durable.
     private final class Confirmed: Sendable {
         private let records = Mutex<[UInt64: [UInt8]]>([:])
 
@@ -87,7 +87,7 @@ struct EventLogDurabilityTests {
         func add(_ offset: UInt64, _ bytes: [UInt8]) { self.records.withLock { $0[offset] = bytes } }
     }
 
-    /// What a writer confirmed until its files were copied.
+    /// The confirmed records of a writer until its files were copied.
     private struct Copy: Sendable {
         let path: String
         let confirmed: [UInt64: [UInt8]]
@@ -105,7 +105,7 @@ struct EventLogDurabilityTests {
         await log.close()
     }
 
-    @Test func `what was confirmed is there after a kill between two steps of the writer`() async throws {
+    @Test func `confirmed records survive a kill between two steps of the writer`() async throws {
         var random = SeededGenerator(for: "kill between steps")
         let path = self.directory.fresh("live")
         var limits = SQLiteEventLog.Limits()
@@ -140,7 +140,7 @@ struct EventLogDurabilityTests {
         for copy in copies { try await self.check(copy) }
     }
 
-    @Test func `what was confirmed is there after a kill in the middle of a write`() async throws {
+    @Test func `confirmed records survive a kill in the middle of a write`() async throws {
         let path = self.directory.fresh("live")
         var limits = SQLiteEventLog.Limits()
         limits.checkpointBytes = .max  // The write-ahead log only grows: a copy of it is what was written so far.

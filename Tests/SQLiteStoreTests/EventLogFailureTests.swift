@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the log does when its disk fails (docs/internals/decisions/0023).
+/// The log's behaviour when its disk fails (docs/internals/decisions/0023).
 @Suite(.suiteLimit)
 struct EventLogFailureTests {
     private let lane = Lane.acknowledgements(0)
@@ -22,7 +22,7 @@ struct EventLogFailureTests {
         return try SQLiteEventLog(in: StoreDirectory(path: folder.path), limits: limits)
     }
 
-    /// What became of one record.
+    /// The attempt to append one record, and its result.
     private struct Attempt {
         let lane: Lane
         let bytes: [UInt8]
@@ -202,7 +202,7 @@ struct EventLogFailureTests {
         await log.close()
     }
 
-    @Test func `who watches a log that works is told nothing when it closes`() async throws {
+    @Test func `a watcher of a working log gets nothing when it closes`() async throws {
         let folder = try FaultyFolder()
         let log = try self.open(folder)
         async let reason = log.stopped()

@@ -5,7 +5,7 @@ import GatewayCore
 import SQLiteStore
 import Testing
 
-/// What the log refuses.
+/// The refusals of the log.
 @Suite(.suiteLimit)
 struct EventLogLimitTests {
     private let directory: TemporaryDirectory
@@ -149,7 +149,7 @@ struct EventLogLimitTests {
         await log.close()
     }
 
-    @Test func `what is used of the file's room is known, and used again when it was given back`() async throws {
+    @Test func `the used bytes of the file are known, and freed bytes are used again`() async throws {
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = 1_000_000
         var log = try self.open(limits)
@@ -187,7 +187,7 @@ struct EventLogLimitTests {
         await log.close()
     }
 
-    @Test func `what waits while a commit runs goes into one transaction`() async throws {
+    @Test func `appends that wait during a commit share one transaction`() async throws {
         let log = try self.open()
         let gate = WriterGate()
         await gate.close(log, lane: self.lane)

@@ -67,7 +67,7 @@ struct FailingStoreTests {
     }
 
     @Test(arguments: [StoreKind.inMemory, .sqlite])
-    func `what was applied and reported as failed is applied once`(_ kind: StoreKind) async throws {
+    func `an applied batch that was reported as failed is applied once`(_ kind: StoreKind) async throws {
         var harness = try LedgerHarness(kind)
         let ledger = FailingLedger(try await harness.open())
         let posting = LedgerPosting(

@@ -37,7 +37,7 @@ struct FolderOwnerTests {
         return unsafe lstat(path, &status) == 0 && status.st_uid == self.owner && status.st_gid == self.group
     }
 
-    /// What in a folder, and below it, is not its owner's.
+    /// The files in a folder, and below it, that are not its owner's.
     private func others(in path: String) -> [String] {
         let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return names.filter { !self.isOwners(path + "/" + $0) }

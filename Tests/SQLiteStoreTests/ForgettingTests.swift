@@ -33,7 +33,7 @@ struct ForgettingTests {
         try await LedgerVerification.run(in: path, ledgerOnly: false) { _ in }
     }
 
-    /// Who stands in the books.
+    /// The sessions in the books.
     private func sessions(_ books: KeptBooks) async throws -> Set<SessionID> {
         var found: Set<SessionID> = []
         for record in try await books.log.everything(in: KeptBooks.lane) {
@@ -138,7 +138,7 @@ struct ForgettingTests {
 
     /// Wherever the disk fails, and the process ends there, the next start ends what was begun.
     @Test(arguments: [DiskFault.error, .full])
-    func `what is cut off at any step of the disk is ended by the next start`(fault: DiskFault) async throws {
+    func `the next start completes a change that was cut off at any step of the disk`(fault: DiskFault) async throws {
         var (cutOff, undecided) = (0, 0)
         var step = 0
         while true {

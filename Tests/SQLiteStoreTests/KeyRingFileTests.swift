@@ -71,7 +71,7 @@ struct KeyRingFileTests {
         #expect(throws: KeyFileError(path: path, reason: "it is empty")) { try KeyRingFile.read(path) }
     }
 
-    @Test func `what a killed process left beside the file does no harm`() throws {
+    @Test func `files that a killed process left do no harm`() throws {
         let path = try self.folder() + "/" + KeyRingFile.name
         let ring = try KeyRingFile.readOrMake(path, at: self.now).0
         try Data("half of a".utf8).write(to: URL(fileURLWithPath: path + ".new"))

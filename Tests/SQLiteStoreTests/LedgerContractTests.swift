@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What every ledger counts.
+/// The counts of every ledger.
 @Suite(.suiteLimit)
 struct LedgerContractTests {
     private func withLedger(
@@ -21,7 +21,7 @@ struct LedgerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what is delivered is unknown until its outcome comes`(_ kind: StoreKind) async throws {
+    func `a delivered ad is unknown until its outcome comes`(_ kind: StoreKind) async throws {
         try await self.withLedger(kind) { ledger in
             try await ledger.record([try Books.summary()], through: 1)
             try await ledger.post([Books.delivery(1), Books.delivery(2)])
@@ -219,7 +219,7 @@ struct LedgerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what was known later of a break stays`(_ kind: StoreKind) async throws {
+    func `newer facts about a break stay`(_ kind: StoreKind) async throws {
         try await self.withLedger(kind) { ledger in
             let later = try Books.summary(advertisements: 2, end: nil, title: "Later")
             try await ledger.record([later], through: 5)

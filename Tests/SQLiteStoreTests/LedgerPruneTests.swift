@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-/// What every ledger forgets.
+/// The data that every ledger forgets.
 @Suite(.suiteLimit)
 struct LedgerPruneTests {
     private let end = Books.start + .seconds(30)

@@ -78,7 +78,8 @@ struct LedgerRecoveryTests {
     }
 
     @Test(arguments: ["gone", "older"])
-    func `what was counted stays counted where the log was lost, however the next run ends`(log: String) async throws {
+    func `counted outcomes stay counted after the loss of the log, however the next run ends`(log: String) async throws
+    {
         let books = try await self.books(copies: 0, seed: "log \(log)")
         let earlier = self.directory.fresh()
         try books.killed(into: earlier)
@@ -321,7 +322,7 @@ struct LedgerRecoveryTests {
         await again.close()
     }
 
-    @Test func `what is damaged is kept aside`() async throws {
+    @Test func `a damaged ledger is moved to set-aside`() async throws {
         let books = try await self.books(seed: "aside")
         await books.close()
         try change(books.ledgerFile, at: 0, [UInt8](repeating: 0x55, count: 4_096))

@@ -7,7 +7,7 @@ import GatewayTestKit
 import TestSupport
 import Testing
 
-/// What sessions with one choice of ads did, counted from their rows.
+/// The outcomes of sessions with one choice of ads, counted from their rows.
 @Suite(.suiteLimit)
 struct LedgerVariantTests {
     private func query(_ variant: UInt32?, of id: String = "break-1", rowsMax: Int? = nil) throws -> ReportQuery {

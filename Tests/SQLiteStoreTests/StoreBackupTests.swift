@@ -120,7 +120,7 @@ struct StoreBackupTests {
         await again.close()
     }
 
-    @Test func `what a restore replaces is kept aside, and its numbers are not used again`() async throws {
+    @Test func `a restore keeps the replaced files, and does not reuse their numbers`() async throws {
         let (data, backup) = try await self.dataAndBackup()
         // The data directory has gone through an epoch since.
         try await beginEpochOfLog(in: data)
@@ -199,7 +199,7 @@ struct StoreBackupTests {
         #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
     }
 
-    /// What a disk has done that ate both files.
+    /// Destroys both files, as a failed disk does.
     private func ruin(_ data: String) throws {
         for name in ["/events.sqlite", "/ledger.sqlite"] {
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: data + name + suffix) }
@@ -289,7 +289,7 @@ struct StoreBackupTests {
         #expect(restored.base > EventLogLimits.epochOffsetStep)
     }
 
-    @Test func `what no system's sentence says is not printed as it is`() {
+    @Test func `an unknown error is not printed as it is`() {
         let error = #expect(throws: (any Error).self) {
             try Data([1]).write(to: URL(fileURLWithPath: self.directory.path + "/none/file"))
         }

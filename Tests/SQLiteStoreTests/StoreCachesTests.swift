@@ -6,15 +6,15 @@ import GatewayCore
 import SQLiteStore
 import Testing
 
-/// What the stores hold in memory to be faster goes when it is asked for, and nothing else.
+/// The stores' caches are released on request, and nothing else is.
 @Suite(.suiteLimit)
 struct StoreCachesTests {
     private let directory: TemporaryDirectory
     private let lanes = [Lane.acknowledgements(0), .breaks]
-    /// What the log keeps of its newest records when it gives back its caches: docs/reference/metrics.md,
+    /// The bytes of the newest records that the log keeps when it releases its caches: docs/reference/metrics.md,
     /// `cuecast_store_cache_bytes`.
     private let recordsKeptBytes = 1_048_576
-    /// What a connection of SQLite needs at least, whatever it holds.
+    /// The least memory of a connection of SQLite.
     private let pagesLeftBytes = 262_144
 
     init() throws { self.directory = try TemporaryDirectory() }

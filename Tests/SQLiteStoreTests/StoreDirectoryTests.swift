@@ -8,7 +8,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// Who may open a data directory, and what is in it.
+/// The opening of a data directory, and its content.
 @Suite(.suiteLimit)
 struct StoreDirectoryTests {
     private let directory: TemporaryDirectory

@@ -200,7 +200,7 @@ struct StoresTests {
         }
     }
 
-    /// What a gateway leaves that was killed after one break, which 30 sessions have played.
+    /// The files of a gateway that was killed after one break, which 30 sessions have played.
     private func killed() async throws -> (path: String, number: BreakNumber, epoch: UInt64) {
         let path = self.directory.fresh()
         let stores = try self.open(path)

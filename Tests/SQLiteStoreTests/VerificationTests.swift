@@ -109,7 +109,7 @@ struct VerificationTests {
         #expect(!result.isRight && result.differences == nil && !result.audit.isEmpty)
     }
 
-    @Test func `what a restore left that did not end is no healthy directory`() async throws {
+    @Test func `a directory with an unfinished restore is not healthy`() async throws {
         let books = try await self.books("half restored")
         await books.close()
         try Data("1 replaced\n".utf8).write(to: URL(fileURLWithPath: books.path + "/restore.unfinished"))

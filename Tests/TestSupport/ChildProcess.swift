@@ -14,12 +14,12 @@ import Glibc
 /// Not by `Foundation.Process`: up to Swift 6.3 that reads past the end of a list of descriptors, so a test process with a thousand of them
 /// dies now and then where it starts a command (swift-corelibs-foundation, pull request 5472).
 package final class ChildProcess: Sendable {
-    /// What the system said, by its number.
+    /// The system's error, by its number.
     package struct Failure: Error {
         package let errorNumber: Int32
     }
 
-    /// What the command has in place of a terminal.
+    /// The files of the command in place of a terminal.
     package enum Stream: Sendable {
         /// Nothing to read, and what is written is dropped.
         case nothing

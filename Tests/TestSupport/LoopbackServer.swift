@@ -64,7 +64,7 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// What becomes of a request.
+    /// The reply to a request.
     package enum Reply: Sendable {
         /// These bytes, then the connection is closed.
         case bytes(String)
@@ -143,7 +143,7 @@ package final class LoopbackServer: Sendable {
     /// The heads of the requests so far, oldest first.
     package var heads: [String] { self.state.withLock { $0.heads } }
 
-    /// What was asked for, in order.
+    /// The requested paths, in order.
     package var requestedPaths: [String] { self.heads.map { Connection(socket: -1, request: $0).path } }
 
     package func url(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(self.port)\(path)" }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the compiler must refuse, tried with the compiler.
+/// Code that the compiler must refuse, tried with the compiler.
 ///
 /// A program is compiled down to SIL against the modules that this test was built with: races between regions show only
 /// there, not when types are checked. The programs that must compile are made of the same parts, so that a broken set-up
@@ -157,14 +157,14 @@ struct CompilerTests {
     ]
 
     @Test(arguments: accepted)
-    func `what is safe compiles`(program: Program) throws {
+    func `safe code compiles`(program: Program) throws {
         let result = try Self.compile(program)
         #expect(result.status == 0, "\(result.diagnostics)")
         #expect(result.diagnostics == "")
     }
 
     @Test(arguments: refused)
-    func `what is not safe does not compile`(program: Program) throws {
+    func `unsafe code does not compile`(program: Program) throws {
         let result = try Self.compile(program)
         #expect(result.status != 0)
         #expect(result.diagnostics.contains(program.complaint ?? "no complaint was named"))

@@ -72,7 +72,7 @@ final class CurveKeyFileTests {
         #expect(try CurveKeyFile.secretKey(at: self.write(pair.secretKey.z85 + "\n", mode: mode)) == pair.secretKey)
     }
 
-    @Test func `what is lost, half written, too long or no file is told without its content`() throws {
+    @Test func `a lost, half-written, too long or special file is reported without its content`() throws {
         let key = try CurveKeyPair.generate().secretKey.z85
         let table: [(path: String, reason: String)] = [
             (self.folder + "/lost", "it cannot be read: No such file or directory"),
@@ -108,7 +108,7 @@ final class CurveKeyFileTests {
         #expect(try CurveKeyFile.secretKey(at: longest).z85 == key)
     }
 
-    @Test func `what is there is a file, also where its name could be a key`() throws {
+    @Test func `an existing path is a file, even if its name could be a key`() throws {
         let digits = Array("abcdefghijklmnopqrstuvwxyz0123456789")
         let path = "/tmp/" + String((0..<35).map { _ in digits[Int.random(in: digits.indices)] })
         #expect(CurveKeyFile.isKey(path))

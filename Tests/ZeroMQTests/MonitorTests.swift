@@ -89,7 +89,7 @@ struct MonitorTests {
         #expect(pause >= .milliseconds(1))
     }
 
-    @Test func `what goes wrong in a handshake is told`() async throws {
+    @Test func `faults of a handshake are reported`() async throws {
         let server = try Socket(.rep, in: self.context)
         try server.set(.handshakeInterval, to: patience)
         let log = Log()

@@ -191,7 +191,7 @@ struct OptionTests {
         #expect(error?.operation == "zmq_setsockopt")
     }
 
-    @Test func `what a socket is cannot be set`() throws {
+    @Test func `the kind of a socket cannot be set`() throws {
         let socket = try Socket(.router, in: try Context())
         #expect(try socket.get(.mechanism) == .null)
         #expect(try socket.get(.lastEndpoint) == "")

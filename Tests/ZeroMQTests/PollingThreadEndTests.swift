@@ -56,7 +56,7 @@ struct PollingThreadEndTests {
         #expect(!thread.isCurrent)
     }
 
-    @Test func `what is attached or scheduled after the end has no effect`() async throws {
+    @Test func `attaching or scheduling after the end has no effect`() async throws {
         let context = try Context()
         let thread = try PollingThread(name: "ended")
         await thread.stop()

@@ -4,10 +4,10 @@
 import Testing
 import ZeroMQ
 
-/// What must not be done with a polling thread ends the process, which says by the thread's name whose rule was broken.
+/// Misuse of a polling thread ends the process, which names the thread and the broken rule.
 @Suite(.suiteLimit)
 struct PollingThreadMisuseTests {
-    /// What a process that ended says.
+    /// The complaint of a process that ended.
     static func complaint(_ result: ExitTest.Result?) -> String {
         String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     }

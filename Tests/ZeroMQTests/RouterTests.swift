@@ -119,7 +119,7 @@ struct RouterTests {
         #expect(try requester.next().bytes() == [12])
     }
 
-    @Test func `what a request begins with is four bytes or nothing`() throws {
+    @Test func `a request's correlation has four bytes or none`() throws {
         let router = try self.makeRouter()
         let dealer = try Socket(.dealer, in: self.context)
         try dealer.connect(try router.bind(anyPort))

@@ -4,7 +4,7 @@
 import AdFormats
 import Foundation
 
-/// What another reader of VAST, vast-client-js 6.4.4, made of the samples.
+/// The results of another reader of VAST, vast-client-js 6.4.4, for the samples.
 struct OtherReader: Decodable {
     struct File: Decodable {
         let file: String
@@ -81,7 +81,7 @@ struct OtherReader: Decodable {
     }
 }
 
-/// What a reader found in a document, as text by name, so that two readers can be compared.
+/// The findings of a reader in a document, as text by name, so that two readers can be compared.
 typealias Facts = [String: String]
 
 extension OtherReader.File {

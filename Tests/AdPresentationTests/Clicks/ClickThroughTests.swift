@@ -48,7 +48,7 @@ struct ClickThroughTests {
         }
     }
 
-    @Test func `what is chosen is reported first and then opened, and how that went is told`() throws {
+    @Test func `a chosen link is reported first and then opened, and the result is reported`() throws {
         let log = LinkLog()
         let url = try #require(URL(string: "https://shop.example/a"))
         var reports = 0
@@ -74,7 +74,7 @@ struct ClickThroughTests {
         #endif
     }
 
-    @Test func `what is refused is neither reported nor opened, and the app is told why`() {
+    @Test func `a refused link is neither reported nor opened, and the app gets the reason`() {
         let log = LinkLog()
         var reports = 0
         log.handling().follow("tel:+15550100") { reports += 1 }

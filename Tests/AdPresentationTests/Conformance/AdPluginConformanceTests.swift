@@ -72,7 +72,7 @@ struct AdPluginConformanceTests {
         for rule in AdRule.allCases { #expect(rule.description.hasSuffix(".")) }
     }
 
-    @Test func `what is not checked is said`() async {
+    @Test func `unchecked rules are listed`() async {
         let report = await self.report {
             $0.failingAdUnitID = nil
             $0.open = nil

@@ -75,7 +75,7 @@ struct AdvertisementStateMachineTests {
     }
 
     @Test(arguments: AdvertisementStatus.Kind.allCases, ["arrived", "shown", "resized", "failed"])
-    func `what an earlier load brings changes nothing`(kind: AdvertisementStatus.Kind, name: String) {
+    func `the result of an earlier load changes nothing`(kind: AdvertisementStatus.Kind, name: String) {
         var machine = self.machine(kind)
         let changed = machine.take(self.event(name, load: machine.load - 1))
         #expect(!changed)

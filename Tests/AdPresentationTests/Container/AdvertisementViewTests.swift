@@ -422,7 +422,7 @@ struct AdvertisementViewTests {
         view.stop()
     }
 
-    @Test func `what the user chooses opens, and the source is told first`() async throws {
+    @Test func `a chosen link opens, and the source is told first`() async throws {
         let links = LinkLog()
         let content = AdContent(mediaType: "image/png", bytes: Images.png(640, 200), targetURL: "https://a.example/1")
         let renderer = ImageSizeRenderer()
@@ -536,7 +536,7 @@ struct AdvertisementViewTests {
         self.source.answer(.success(self.image))
     }
 
-    @Test func `what happens is logged with the shared logger where that is wanted`() async {
+    @Test func `events are logged with the shared logger if that is wanted`() async {
         defer { AdvertisementSettings.shared = AdvertisementSettings() }
         let logs = InMemoryLogHandler()
         var logger = Logger(label: "test", factory: { _ in logs })

@@ -7,7 +7,7 @@ import Testing
 
 @_spi(ProviderChecks) @testable import AdPresentation
 
-/// What errors say to people.
+/// The sentences of errors for people.
 @Suite(.suiteLimit)
 struct ErrorSentenceTests {
     private static let errors: [any Error] =
@@ -42,7 +42,7 @@ struct ErrorSentenceTests {
         )
     }
 
-    @Test func `what a check leaves out has a sentence`() {
+    @Test func `a skipped check has a sentence`() {
         #expect(Set(AdPluginReport.Unchecked.allCases.map(\.description)).count == 3)
     }
 }

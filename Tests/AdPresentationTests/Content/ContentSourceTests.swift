@@ -44,7 +44,7 @@ struct ContentSourceTests {
         )
     }
 
-    @Test func `what is not known is not asked with`() async throws {
+    @Test func `unknown values are not sent`() async throws {
         let server = try LoopbackServer(["/ads": { $0.answer(type: "image/png", [1]) }])
         let source = HTTPAdContentSource(endpoint: server.url("/ads"))
         let request = AdvertisementRequest(feed: try #require(ContextFeed("radio1")))

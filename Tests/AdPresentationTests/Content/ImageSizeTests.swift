@@ -60,7 +60,7 @@ struct ImageSizeTests {
     }
 
     @Test(arguments: [0xC4, 0xC8, 0xCC, 0xD9, 0xDA, 0x00] as [UInt8])
-    func `what is no frame of a JPEG has no size`(marker: UInt8) {
+    func `a marker that is no JPEG frame has no size`(marker: UInt8) {
         #expect(ImageSize(of: Images.jpeg(2, 3, marker: marker)) == nil)
     }
 

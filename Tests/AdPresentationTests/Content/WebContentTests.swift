@@ -6,7 +6,7 @@ import Testing
 
 @testable import AdPresentation
 
-/// What a web view is told, without one: the scripts themselves are run in WebKit by `Tests/WebContent`.
+/// The scripts of a web view, without one: `Tests/WebContent` runs the scripts themselves in WebKit.
 @Suite(.suiteLimit)
 struct WebContentTests {
     private func image(_ target: String? = nil, text: String? = nil) -> AdContent {

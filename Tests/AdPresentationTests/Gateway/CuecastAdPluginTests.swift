@@ -377,7 +377,7 @@ struct CuecastAdPluginTests {
         await self.stop()
     }
 
-    @Test func `what a renderer cannot show has a VAST error code`() {
+    @Test func `content that a renderer cannot show has a VAST error code`() {
         #expect(AdvertisementRecord.vastError(for: Cause()) == 602)
         #expect(AdvertisementRecord.vastError(for: AdContentError.timedOut(after: .seconds(1))) == 603)
         #expect(AdvertisementRecord.vastError(for: AdContentError.unreachable(Cause())) == 603)

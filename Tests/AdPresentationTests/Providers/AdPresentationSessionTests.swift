@@ -208,7 +208,7 @@ struct AdPresentationSessionTests {
             .impressedOnce, .impressedWhenVisible, .closedIsLast, .neverUninitialized,
         ] as [AdRule]
     )
-    func `what a presenter reports against the order is refused and reported`(rule: AdRule) throws {
+    func `a presenter's report out of order is refused and reported`(rule: AdRule) throws {
         let plugin = TestPlugin(fault: rule)
         self.register(plugin)
         let session = self.session(self.banner)
@@ -224,7 +224,7 @@ struct AdPresentationSessionTests {
     }
 
     @Test(arguments: [AdRule.shownBeforeUse, .interstitialBringsNoView])
-    func `what a presenter of an interstitial reports against the order is refused and reported`(rule: AdRule) {
+    func `an interstitial's report out of order is refused and reported`(rule: AdRule) {
         self.register(TestPlugin(fault: rule))
         let session = self.session(AdConfig(adUnitID: "unit", adType: .interstitial))
         session.load()

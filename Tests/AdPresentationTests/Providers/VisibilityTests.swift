@@ -24,7 +24,7 @@ struct VisibilityTests {
     }
 
     @Test(arguments: [(0, 1.0), (550, 1.0), (560, 0.8), (575, 0.5), (576, 0.48), (600, 0), (-25, 0.5), (-26, 0.48)])
-    func `what lies outside of the window is not seen`(y: Double, fraction: Double) {
+    func `content outside of the window is not seen`(y: Double, fraction: Double) {
         self.window.addSubview(self.view)
         self.view.frame.origin.y = y
         #expect(abs(Visibility.fraction(of: self.view) - fraction) < 1e-9)

@@ -8,7 +8,7 @@ import ZeroMQ
 
 /// The gateway's side of the broadcasters' socket: a ROUTER, the gateway's own planner and board, and faults on demand.
 actor RouterGateway {
-    /// What happens to one request.
+    /// The reaction to one request.
     enum Reaction: Sendable {
         case answer
         /// It takes effect, and the reply is lost.

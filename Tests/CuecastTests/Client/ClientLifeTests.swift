@@ -10,7 +10,7 @@ import Testing
 
 @_spi(Diagnostics) @_spi(Transports) @_spi(Tuning) @testable import Cuecast
 
-/// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
+/// A client's life beside listening: it is ended and started again, suspended, moved in time, asked to decline.
 @Suite(.suiteLimit)
 struct ClientLifeTests {
     let gateway: ScriptedGateway
@@ -59,7 +59,7 @@ struct ClientLifeTests {
         await next.stopped()
     }
 
-    @Test func `what the gateway refuses for good is given up, and the app sees why`() async throws {
+    @Test func `a permanently refused outcome is given up, and the app sees why`() async throws {
         self.gateway.refuse(
             [.acknowledge],
             ScriptedRefusal(.breakTooOld, "The break is older than the gateway keeps.")
@@ -207,7 +207,7 @@ struct ClientLifeTests {
         await client.stopped()
     }
 
-    @Test func `what plays while the app is suspended counts as paused`() async throws {
+    @Test func `an ad that plays while the app is suspended counts as paused`() async throws {
         let client = try makeClient(self.gateway)
         let events = client.makeEvents()
         try await client.start()

@@ -88,7 +88,7 @@ struct ClientStorageTests {
         await client.stopped()
     }
 
-    @Test func `what the app does before the file is read is bounded`() async throws {
+    @Test func `the app's calls before the file is read are bounded`() async throws {
         self.files.hold(.open)
         let client = try self.makeStoringClient {
             $0.timings.storageWait = .zero
@@ -252,7 +252,7 @@ struct ClientStorageTests {
 
     // MARK: Killed in between
 
-    /// What a kill in this moment would leave, as another file.
+    /// Copies the state that a kill in this moment would leave into another file.
     private func kill(into name: String) throws {
         try FileManager.default.copyItem(atPath: self.folder.path("session"), toPath: self.folder.path(name))
     }

@@ -120,7 +120,7 @@ struct ClientTests {
         await client.stopped()
     }
 
-    @Test func `what is ignored is told as ignored by the user`() async throws {
+    @Test func `an ignored ad is reported as ignored by the user`() async throws {
         let client = try makeClient(self.gateway)
         let events = client.makeEvents()
         try await client.start()
@@ -137,7 +137,7 @@ struct ClientTests {
     }
 
     @Test(arguments: NoticePath.allCases)
-    func `what plays before the stream is queued when start returns`(path: NoticePath) async throws {
+    func `pre-roll ads are queued when start returns`(path: NoticePath) async throws {
         self.gateway.pushesNotices = path.isPushing
         try self.gateway.publishPreStream(ScriptedBreak("pre", [spot("p", seconds: 3_000)]), openFor: .seconds(20_000))
         let client = try makeClient(self.gateway) { $0.connections = path.connections }
@@ -323,7 +323,7 @@ struct ClientTests {
         #expect(clicks == 1)
     }
 
-    @Test func `what is seen of a banner and done with its advertisement is told for the stream that is heard only`()
+    @Test func `banner views and actions are reported for the current stream only`()
         async throws
     {
         let client = try makeClient(self.gateway)

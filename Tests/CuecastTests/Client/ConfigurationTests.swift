@@ -105,7 +105,7 @@ struct ConfigurationTests {
         #expect(delay?.description.contains("delay") == true)
     }
 
-    @Test func `what an advertisement says comes from its content`() {
+    @Test func `an advertisement's description comes from its content`() {
         var content = content("spot")
         content.duration = .milliseconds(12_001)
         content.text = "Buy it"

@@ -163,7 +163,7 @@ struct AcknowledgementQueueTests {
         #expect(queue.byteCount == size + 1)
     }
 
-    @Test func `what is too old is given up with the reason, and not what is a moment younger`() {
+    @Test func `an outcome that is too old is given up with the reason, a younger one is not`() {
         let key = BreakKey(stream: stream(), id: breakID("b1"))
         let session = SessionID(high: 1, low: 1)
         var queue = AcknowledgementQueue(recordsMax: 100, retries: .testing, kept: [])
@@ -178,7 +178,7 @@ struct AcknowledgementQueueTests {
         #expect(queue.count == 1)
     }
 
-    @Test func `what was kept is told with the session and ticket of its time`() {
+    @Test func `a kept outcome is sent with the session and ticket of its time`() {
         let kept = OutboxRecord(
             number: 7,
             session: SessionID(high: 8, low: 8),

@@ -26,7 +26,7 @@ struct AddressRotationTests {
         #expect(used == [1, 2, 2, 0, 1])
     }
 
-    @Test func `what the gateway asks for counts at the end of a round, because it says nothing of other addresses`() {
+    @Test func `the gateway's retry time counts at the end of a round, because it says nothing of other addresses`() {
         var jitter = JitterSource(seed: 1)
         var addresses = self.rotation(2)
         var waits: [Bool] = []

@@ -61,7 +61,7 @@ struct BackoffTests {
         #expect(waits.allSatisfy { $0 <= .milliseconds(250) })
     }
 
-    @Test func `what the other side asks for is waited for at least`() {
+    @Test func `the wait is at least the requested one`() {
         var jitter = JitterSource(seed: 3)
         var backoff = Backoff.testing
         let wait = backoff.next(using: &jitter, atLeast: .seconds(5))

@@ -145,7 +145,7 @@ struct BreakBookTests {
         #expect(self.due(25) == [])
     }
 
-    @Test mutating func `what comes late is trimmed by the playhead`() {
+    @Test mutating func `a late batch is trimmed by the playhead`() {
         self.hold(notice(1, start: 10, duration: 30), Self.three)
         let effects = self.due(21)
         #expect(
@@ -156,7 +156,7 @@ struct BreakBookTests {
         )
     }
 
-    @Test mutating func `what comes late into a break that must not cut holds only what fits`() {
+    @Test mutating func `a late batch of an exact break holds only the ads that fit`() {
         let exact = notice(1, start: 10, duration: 30, exact: true)
         self.hold(exact, Self.three)
         #expect(
@@ -166,7 +166,7 @@ struct BreakBookTests {
         )
     }
 
-    @Test mutating func `what comes after the end is ignored`() {
+    @Test mutating func `input after the end is ignored`() {
         self.hold(notice(1, start: 10, duration: 30), Self.three)
         let effects = self.due(40)
         #expect(effects.first == .ignored(self.ads("a", "b", "c"), .expired))
@@ -317,7 +317,7 @@ struct BreakBookTests {
 
     // MARK: Snapshots
 
-    @Test mutating func `what a snapshot leaves out is over, whatever state it is in`() {
+    @Test mutating func `a break that a snapshot leaves out is over, whatever its state`() {
         _ = self.apply(notice(1, break: "asked"))
         self.hold(notice(2, break: "held", start: 50), [content("h")])
         self.hold(notice(3, break: "there", start: 90), [content("t")])
@@ -346,7 +346,7 @@ struct BreakBookTests {
 
     // MARK: Before the stream
 
-    @Test mutating func `what plays before the stream is queued at once`() {
+    @Test mutating func `pre-roll ads are queued at once`() {
         let before = notice(1, start: nil, window: (50, 60), expires: 100, preStream: true)
         #expect(self.apply(before, takesPreStream: true) == [.announced(before)])
         #expect(self.book.awaitsPreStream)
@@ -428,7 +428,7 @@ struct BreakBookTests {
 
     // MARK: After a restart
 
-    @Test mutating func `what was held is held again, and a closed break stays closed`() {
+    @Test mutating func `a held batch is held again, and a closed break stays closed`() {
         self.book.restore(closed: [.init(id: breakID("b0"), reason: .user)])
         self.book.restore(notice(1), self.ads("b", "c"), skipped: .seconds(10))
         #expect(self.book.takeClosed() == [])

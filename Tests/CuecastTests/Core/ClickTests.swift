@@ -67,7 +67,7 @@ struct ClickTests {
         #expect(!second.clicked && !second.wire(occurred: gateway(0)).clicked)
     }
 
-    @Test mutating func `what was clicked was played, also where nothing else is known of it at the end`() throws {
+    @Test mutating func `a clicked ad was played, even if nothing else is known of it at the end`() throws {
         self.push("a")
         _ = self.queue.next(at: moment(0))
         _ = self.click("a")
@@ -108,7 +108,7 @@ struct ClickTests {
         #expect(told.map(\.clicked) == [true])
     }
 
-    @Test func `what is done with a banner after the end is no event`() throws {
+    @Test func `an action on a banner after the end is no event`() throws {
         var bench = try CoreBench()
         bench.listen()
         let ad = advertisement("a")

@@ -18,7 +18,7 @@ struct CoreBench {
     var answers = true
     /// Whether the gateway can send notices on the connection of a join; an older one cannot.
     private let pushes: Bool
-    /// What the connection has to do with pushing.
+    /// The state of pushing on the connection.
     private(set) var push = PushPlace.none
     /// Refuses, before they reach the gateway, the requests for which it gives a refusal.
     var refuse: @Sendable (ListenerRequest) -> Refusal? = { _ in nil }
@@ -111,7 +111,7 @@ struct CoreBench {
         return answer
     }
 
-    /// What the answer to a join gives the core's session.
+    /// The ticket in the answer to a join of the core's session.
     var ticket: [UInt8]? {
         MessageKeys.fixed.ticket(SessionTicket(session: self.core.session, stream: self.core.settings.stream))
     }
@@ -152,7 +152,7 @@ struct CoreBench {
         self.tick(self.gateway.instance)
     }
 
-    /// What the app gets when it asks.
+    /// The app's next advertisement.
     mutating func next(at now: LocalInstant) -> Advertisement? {
         self.now = max(self.now, now)
         return self.core.nextAdvertisement(now: now)
@@ -167,7 +167,7 @@ struct CoreBench {
         #expect(given == adID, sourceLocation: sourceLocation)
     }
 
-    /// What was sent, decoded.
+    /// The sent requests, decoded.
     var sent: [ListenerRequest] {
         self.actions.compactMap { action in
             guard case .send(let frame) = action else { return nil }

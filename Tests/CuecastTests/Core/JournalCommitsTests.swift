@@ -6,7 +6,7 @@ import Testing
 
 @_spi(Tracking) @testable import Cuecast
 
-/// What waits for the disk, decision by decision.
+/// The decisions that wait for the disk.
 @Suite(.suiteLimit)
 struct JournalCommitsTests {
     /// A listener with advertisements a, b and c queued.

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.suiteLimit)
 struct ListenerCoreTests {
-    /// What a core did on its connections, in a few words.
+    /// The steps of a core on its connections, in a few words.
     private func steps(_ bench: CoreBench) -> [String] {
         bench.actions.compactMap { action in
             switch action {
@@ -114,7 +114,7 @@ struct ListenerCoreTests {
         #expect(refused.sent.count == 2)
     }
 
-    @Test func `what is pushed before the answer is read waits for it`() throws {
+    @Test func `a notice pushed before the answer waits for it`() throws {
         var bench = try CoreBench(headInterval: .seconds(600))
         bench.answers = false
         bench.listen()
@@ -201,7 +201,7 @@ struct ListenerCoreTests {
     }
 
     @Test(arguments: NoticePath.allCases)
-    func `what an earlier connection says does not count`(path: NoticePath) throws {
+    func `events of an earlier connection do not count`(path: NoticePath) throws {
         var bench = try CoreBench(by: path)
         bench.listen()
         bench.receive(.closed(reason: "reset"))

@@ -74,7 +74,7 @@ struct PlayQueueTests {
         #expect(self.get(21) == (nil, []))
     }
 
-    @Test mutating func `what is taken to be shown is never played without a report`() {
+    @Test mutating func `a handed-out ad is never played without a report`() {
         self.push("a", "b", "c")
         #expect(self.queue.next(at: moment(0), isShown: true).advertisement?.adID == "a")
         #expect(self.queue.current == nil && self.queue.isWaitingForApp, "it has no waiter")
@@ -251,7 +251,7 @@ struct PlayQueueTests {
         #expect(self.get(9.5).0 == "a")
     }
 
-    @Test mutating func `what another advertisement took the time of is ignored for the overlap`() {
+    @Test mutating func `an ad whose time another one took is ignored for the overlap`() {
         self.push("pre", break: "pre", end: 100)
         _ = self.get(0)
         self.push("a", "b", start: 1, end: 40, at: 1)

@@ -98,7 +98,7 @@ struct PositionFollowerTests {
         #expect(follower.received(head(10, epoch: 8), now: local(1)).lost == .epoch)
     }
 
-    @Test func `what arrives before the answer waits for it and is applied once`() {
+    @Test func `a notice before the answer waits for it and is applied once`() {
         var follower = PositionFollower()
         _ = follower.received(notice(5), now: local(0))
         follower.joinSent()

@@ -99,7 +99,7 @@ struct RestartTests {
         #expect(device.bench.core.session == SessionID(high: 1, low: 3))
     }
 
-    @Test func `what was handed out is not handed out again, and the rest of the break goes on`() throws {
+    @Test func `a handed-out ad is not handed out again, and the rest of the break goes on`() throws {
         var device = try self.device()
         try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
@@ -113,7 +113,7 @@ struct RestartTests {
         device.bench.expectNext("b", at: local(12.5))
     }
 
-    @Test func `what was handed out and never reported is said to be unknown, once`() throws {
+    @Test func `a handed-out ad without a report is unknown, once`() throws {
         var device = try self.device()
         try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
@@ -175,7 +175,7 @@ struct RestartTests {
         (4, 0.9, 0), (4, 3.5, 3), (4, 9, 4), (10, 7.4, 5), (30, 4.9, 0), (30, 29.9, 25), (30, 31, 30), (60, 15.1, 15),
         (0.6, 0.5, 0),
     ])
-    func `what was heard of an advertisement is known after a kill, within a quarter and 5 s`(
+    func `the progress of an advertisement survives a kill, within a quarter and 5 s`(
         seconds: Double,
         killed: Double,
         heard: Int
@@ -212,7 +212,7 @@ struct RestartTests {
         #expect(known >= .seconds(8) && known < .seconds(8.001))
     }
 
-    @Test func `what went by before the start was reported is not heard`() throws {
+    @Test func `time before a reported start is not heard`() throws {
         var device = try self.device()
         try device.bench.receive(
             device.bench.publish("b1", [content("a", seconds: 60)], start: gateway(2), at: gateway(0))
@@ -250,7 +250,7 @@ struct RestartTests {
     }
 
     @Test(arguments: [0, 60, 86_400, -86_400])
-    func `what happened before the app ended is not older than its break, whatever the device's clock says`(
+    func `events before the app ended are not older than their break, whatever the device's clock says`(
         clockSet: Int
     ) throws {
         var device = try self.device()
@@ -352,7 +352,7 @@ struct RestartTests {
         )
     }
 
-    @Test func `who joined late and was gone for a moment keeps the rest`() throws {
+    @Test func `a late listener that was gone for a moment keeps the rest`() throws {
         var device = try self.device()
         try Self.joinLate(&device)
         #expect(device.bench.core.queue.batches.map(\.contentStart) == [gateway(20)])
@@ -364,7 +364,7 @@ struct RestartTests {
         device.bench.expectNext("c", at: local(32))
     }
 
-    @Test func `who joined late and was gone for longer loses what was over by then only`() throws {
+    @Test func `a late listener that was gone for longer loses only the ads that are over`() throws {
         var device = try self.device()
         try Self.joinLate(&device)
         device.killAndStart(after: 11)
@@ -425,7 +425,7 @@ struct RestartTests {
         device.bench.expectNext("b", at: local(35))
     }
 
-    @Test func `what was fetched and is over by the next start is told as expired`() throws {
+    @Test func `a fetched ad that is over by the next start is reported as expired`() throws {
         var device = try self.device()
         try self.publish(&device, in: 5)
         device.bench.advance(to: 1)
@@ -495,7 +495,7 @@ struct RestartTests {
         }
     }
 
-    @Test func `what plays before the stream is not repeated when the session goes on`() throws {
+    @Test func `pre-roll ads are not repeated when the session continues`() throws {
         var bench = try CoreBench()
         _ = try bench.publish(
             "pre",

@@ -10,7 +10,7 @@ private typealias Life = SessionLife<Int>
 
 private let inUse = CuecastError.storageInUse(path: "/a")
 
-/// What can happen to a session.
+/// The events of a session.
 private enum Event: Hashable {
     case startWaitOver
     case call(Int)
@@ -49,7 +49,7 @@ private enum Event: Hashable {
     }
 }
 
-/// What the session has the engine do.
+/// The actions that the session requests of the engine.
 private enum Answer: Equatable {
     case nothing
     case startReturns
@@ -232,7 +232,7 @@ struct SessionLifeTests {
 
 /// One session after another, with what must be true of each.
 private struct LifeHistory {
-    /// What is known of a session from the events alone.
+    /// The facts about a session from the events alone.
     private struct Facts {
         var calls: [Int] = []
         var hasBegun = false

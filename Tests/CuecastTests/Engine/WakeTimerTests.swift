@@ -9,7 +9,7 @@ import Testing
 /// A timer whose tasks do nothing: tests say when it fires.
 private final class ManualTimer {
     private(set) var timer = WakeTimer()
-    /// What every timer was begun with; the last one is the current one.
+    /// The arguments of every timer; the last one is the current one.
     private(set) var begun: [(number: Int, wake: LocalInstant, task: Task<Void, Never>)] = []
 
     /// - Returns: Whether another timer was begun.

@@ -21,7 +21,7 @@ final class TroubledFileSystem: JournalFileSystem {
         var held: Set<Operation> = []
         var failing: [Operation: Int32] = [:]
         var counts: [Operation: Int] = [:]
-        /// What was done, in order.
+        /// The performed operations, in order.
         var log: [String] = []
         /// How many wait now.
         var waiting = 0
@@ -135,6 +135,6 @@ final class TemporaryFolder {
 
     func path(_ name: String) -> String { self.url.appending(path: name).path }
 
-    /// What is in it, by name.
+    /// The names in it.
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: self.url.path)) ?? []).sorted() }
 }

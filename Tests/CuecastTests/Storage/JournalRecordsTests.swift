@@ -48,7 +48,7 @@ struct JournalRecordsTests {
         return bytes
     }
 
-    @Test func `what is written is read back`() {
+    @Test func `written entries are read back`() {
         #expect(JournalRecords.read(self.bytes(self.entries)) == .init(entries: self.entries, damaged: 0))
     }
 

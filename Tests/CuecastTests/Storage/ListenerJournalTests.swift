@@ -84,7 +84,7 @@ struct ListenerJournalTests {
 
     // MARK: Commits
 
-    @Test func `what is committed is there for the next run, also where nothing was closed`() async throws {
+    @Test func `committed entries are there for the next run, even without a close`() async throws {
         let journal = await self.opened()
         journal.journal.append([.session(.init(id: SessionID(high: 1, low: 1), stream: stream())), self.outcome(1)])
         try await journal.committed(2)
@@ -167,7 +167,7 @@ struct ListenerJournalTests {
         await journal.close()
     }
 
-    @Test func `what waits is bounded: one past the limit the file is written anew instead`() async throws {
+    @Test func `waiting entries are bounded: one past the limit the file is written anew`() async throws {
         let files = TroubledFileSystem()
         let journal = await self.opened(files)
         files.hold(.append)
@@ -345,7 +345,7 @@ struct ListenerJournalTests {
         #expect(try self.entries.count { if case .outcome = $0.kind { true } else { false } } == 2)
     }
 
-    @Test func `what a disk did not take is known in the next session of the same client`() async throws {
+    @Test func `entries that the disk refused are known in the next session of the same client`() async throws {
         let files = TroubledFileSystem()
         let journal = await self.opened(files)
         files.fail(.append, ENOSPC)

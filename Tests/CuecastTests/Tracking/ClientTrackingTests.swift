@@ -253,7 +253,7 @@ struct ClientTrackingTests {
     }
 }
 
-/// What a consent dialogue keeps.
+/// The state of a consent dialogue.
 private final class Consent: Sendable {
     private let state: Mutex<ListenerConsent?>
 

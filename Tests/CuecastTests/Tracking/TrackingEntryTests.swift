@@ -42,7 +42,7 @@ struct TrackingEntryPropertyTests {
         }
     }
 
-    @Test func `what is encoded is read again, and nothing of it may be missing or added`() {
+    @Test func `encoded entries are read again, and no byte may be missing or added`() {
         var jitter = JitterSource(seed: self.seed)
         for _ in 0..<500 {
             let entry = self.entry(&jitter)

@@ -153,7 +153,7 @@ struct TrackingBench {
 }
 
 extension TrackingEntry.Intent {
-    /// What comes after the host.
+    /// The part after the host.
     var path: String { String(self.url.dropFirst("https://t.example/".count)) }
 }
 

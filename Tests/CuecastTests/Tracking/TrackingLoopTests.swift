@@ -74,7 +74,7 @@ struct TrackingLoopTests {
     }
 }
 
-/// What an engine does: lets the queue decide behind a lock, and performs what it decided, in order.
+/// The work of an engine: the queue decides behind a lock, and the decisions are performed in order.
 private final class TrackingLoop: Sendable {
     private struct State {
         var bench: TrackingBench

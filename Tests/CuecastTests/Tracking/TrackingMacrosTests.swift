@@ -57,7 +57,7 @@ struct TrackingMacrosTests {
         }
     }
 
-    @Test func `what is not known is minus one`() {
+    @Test func `an unknown value is minus one`() {
         let unknown = macros {
             $0.adPlayhead = nil
             $0.adType = nil

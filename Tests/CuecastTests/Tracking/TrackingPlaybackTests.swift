@@ -65,7 +65,7 @@ struct TrackingPlaybackTests {
         #expect(self.bench.tell(2, TrackingEvents.clicked, ad).isEmpty)
     }
 
-    @Test mutating func `what is done with the advertisement itself is no click on its banner`() {
+    @Test mutating func `an action on the advertisement itself is no click on its banner`() {
         let ad = tracked(hasBanner: true)
         let first = self.bench.tell(1, TrackingEvents.advertisementClicked, ad)
         #expect(first.intended.map(\.path) == ["clickTracking"])
@@ -113,7 +113,7 @@ struct TrackingPlaybackTests {
         #expect(self.advance(25) == ["progress15"])
     }
 
-    @Test mutating func `what happens while the listener denies tracking is called neither then nor later`() {
+    @Test mutating func `events while the listener denies tracking are never called`() {
         _ = self.bench.report(.started, self.ad, at: .at(0))
         _ = self.bench.queue.set(consent: ListenerConsent(deniesTracking: true))
         #expect(self.advance(5) == [])
@@ -154,7 +154,7 @@ struct TrackingPlaybackTests {
         #expect(self.bench.report(.started, self.ad, at: other).intended.count == 2)
     }
 
-    @Test func `what was concluded from time counts only where the app says so`() {
+    @Test func `outcomes inferred from time count only if the app wants it`() {
         var configuration = TrackingConfiguration.testing()
         for (heard, expected) in [
             (0.0, []),

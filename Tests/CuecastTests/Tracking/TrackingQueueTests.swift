@@ -97,7 +97,7 @@ struct TrackingQueueTests {
         TrackingResult.answered(status: 408), .answered(status: 429), .answered(status: 500), .answered(status: 503),
         .answered(status: 599), .couldNotConnect("the connection was refused"),
     ])
-    func `what did not get through is tried again after a growing wait`(result: TrackingResult) throws {
+    func `a failed call is retried after a growing wait`(result: TrackingResult) throws {
         var (bench, id) = try self.sending()
         var now = 0.0
         for limit in [1.0, 2, 4, 8, 16, 32] {
@@ -130,7 +130,7 @@ struct TrackingQueueTests {
         )
     }
 
-    @Test func `what may have arrived is never sent again`() throws {
+    @Test func `a call that may have arrived is never repeated`() throws {
         var (bench, id) = try self.sending()
         let actions = bench.finished(id, .uncertain("the connection was lost"), 1)
         #expect(actions.statuses.map(\.state) == [.uncertain("the connection was lost")])
@@ -144,7 +144,7 @@ struct TrackingQueueTests {
         return try #require(bench.report(.started, self.one, at: .at(0)).intended.first?.key)
     }
 
-    @Test func `what cannot be sent is not tried again`() throws {
+    @Test func `a call that cannot be sent is not retried`() throws {
         var (bench, id) = try self.sending()
         let actions = bench.finished(id, .notSendable("it is not a URL"), 1)
         #expect(actions.statuses.map(\.state) == [.failed(.notSendable("it is not a URL"))])
@@ -275,7 +275,7 @@ struct TrackingQueueTests {
 
     // MARK: After the app died
 
-    @Test func `what was intended and not begun is sent after a restart`() {
+    @Test func `an intended call that had not begun is sent after a restart`() {
         var bench = TrackingBench()
         let journal = bench.report(.started, tracked(), at: .at(0)).journal
         var next = TrackingBench(restoring: journal)
@@ -285,7 +285,7 @@ struct TrackingQueueTests {
         #expect(actions.sends.map(\.event) == ["impression", "start"])
     }
 
-    @Test func `what was under way when the app died is uncertain and not sent again`() throws {
+    @Test func `a call under way when the app died is uncertain and not repeated`() throws {
         var bench = TrackingBench()
         let journal = (bench.report(.started, self.one, at: .at(0)) + bench.due(0)).journal
         var next = TrackingBench(restoring: journal)
@@ -296,7 +296,7 @@ struct TrackingQueueTests {
         #expect(next.due(1_000).isEmpty)
     }
 
-    @Test func `what waited for its next attempt goes on with it`() throws {
+    @Test func `a call that waited for its next attempt continues with it`() throws {
         var bench = TrackingBench()
         var journal = (bench.report(.started, self.one, at: .at(0)) + bench.due(0)).journal
         journal += bench.finished(1, .couldNotConnect("no"), 1).journal
@@ -304,7 +304,7 @@ struct TrackingQueueTests {
         #expect(next.due(1).sends.map(\.attempt) == [2])
     }
 
-    @Test func `what is over is never sent again in the same session, and ids go on`() {
+    @Test func `a finished call is never repeated in the same session, and ids continue`() {
         var bench = TrackingBench()
         var journal = (bench.report(.started, self.one, at: .at(0)) + bench.due(0)).journal
         journal += bench.finished(1, .answered(status: 200), 1).journal

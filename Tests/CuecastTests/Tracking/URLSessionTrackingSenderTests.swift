@@ -49,7 +49,7 @@ struct URLSessionTrackingSenderTests {
         ("http://t.example", "http://t.example"), ("http://[::1]:80/[", "http://[::1]:80/%5B"),
         ("http://bücher.example/ü%41", "http://xn--bcher-kva.example/%C3%BC%41"), ("http://a b/", nil),
     ])
-    func `what a URL does not allow is encoded, and nothing twice`(text: String, sent: String?) {
+    func `characters that a URL does not allow are encoded, and none twice`(text: String, sent: String?) {
         #expect(URLSessionTrackingSender.url(text)?.absoluteString == sent)
     }
 
@@ -82,7 +82,7 @@ struct URLSessionTrackingSenderTests {
         #expect(await self.sender.send(request(server.url("/"))) == .answered(status: 302))
     }
 
-    @Test func `what fails after a redirect is uncertain, because the first server took it`() async throws {
+    @Test func `a failure after a redirect is uncertain, because the first server accepted it`() async throws {
         let closed = try HeldPort()
         let server = try LoopbackServer { path in
             switch path {
@@ -190,7 +190,7 @@ struct URLSessionTrackingSenderTests {
     @Test(arguments: [
         "", "nonsense", "ftp://a.example/x", "file:///etc/hostname", "http://", "https:///x", "http://a b/",
     ])
-    func `what is not an http or https URL is not sent`(url: String) async {
+    func `a URL that is not http or https is not sent`(url: String) async {
         guard case .notSendable = await self.sender.send(request(url)) else {
             Issue.record("\(url) was sent")
             return

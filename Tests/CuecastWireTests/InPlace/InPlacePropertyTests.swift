@@ -51,7 +51,7 @@ struct InPlacePropertyTests {
     private func said(_ bytes: [UInt8]) -> Comment { "CUECAST_SEED=\(SeededGenerator.seed) \(bytes)" }
 
     @Test(arguments: InPlacePropertyTests.subjects)
-    func `what is read in place is what the generated code reads, and what is written is what it writes`(
+    func `reading and writing in place agrees with the generated code`(
         subject: Subject
     ) throws {
         var generator = SeededGenerator(for: #function + subject.testDescription)

@@ -80,7 +80,7 @@ struct MessageFieldsTests {
         #expect(names == Set(Self.messages.map { Self.name($0) }))
     }
 
-    @Test func `what requests and replies of both sockets share has the same numbers in both`() throws {
+    @Test func `the shared fields of both sockets' messages have the same numbers`() throws {
         let contract = try Self.contract()
         let request = try #require(contract["BroadcastRequest"])
         #expect(request.contains(Field(name: "request_id", number: RequestField.requestID.rawValue, type: .uint64)))

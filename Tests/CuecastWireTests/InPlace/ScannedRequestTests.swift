@@ -5,10 +5,10 @@ import CuecastWire
 import TestSupport
 import Testing
 
-/// What is read in place is what the generated code reads, or it is left to that.
+/// Reading in place agrees with the generated code, or leaves the request to it.
 @Suite(.suiteLimit)
 struct ScannedRequestTests {
-    /// What both ways of reading can be compared by.
+    /// The content by which both ways of reading are compared.
     private struct Content: Equatable {
         var id: UInt64
         var session: SessionID

@@ -4,20 +4,20 @@
 import TestSupport
 import ZMTP
 
-/// What a peer sends, as its greeting and its frames: one can be changed, and the rest stays readable.
+/// The bytes of a peer, as its greeting and its frames: one can be changed, and the rest stays readable.
 struct FrameList {
     private struct Frame {
         var flags: UInt8
         var body: [UInt8]
         /// Whether the length takes eight bytes.
         var isLong: Bool
-        /// What the length says beside the truth.
+        /// The error in the stated length.
         var lie: UInt64 = 0
     }
 
     private var greeting: [UInt8]
     private var frames: [Frame] = []
-    /// What is no whole frame.
+    /// The bytes that are no whole frame.
     private var rest: [UInt8]
 
     init(_ bytes: ArraySlice<UInt8>) {
@@ -88,13 +88,13 @@ struct FrameList {
         }
     }
 
-    /// What a peer of this type sends first.
+    /// The first bytes of a peer of this type.
     static func opening(of type: SocketType, _ generator: inout SeededGenerator) -> [UInt8] {
         let session = Session(type, minor: generator.pick([0, 1]))
         return session.greeting + session.ready(identity: generator.bytes(0...4))
     }
 
-    /// What a peer of this type sends first, and then frames, messages, subscriptions and PINGs.
+    /// The first bytes of a peer of this type, and then frames, messages, subscriptions and PINGs.
     static func sample(of type: SocketType, _ generator: inout SeededGenerator) -> [UInt8] {
         var bytes = Self.opening(of: type, &generator)
         for _ in 0..<generator.number(0...8) {

@@ -5,7 +5,7 @@ import Edge
 import TestSupport
 import ZMTP
 
-/// What reads a stream of bytes that may be cut anywhere, with what it keeps.
+/// A reader of a stream of bytes that may be cut anywhere, with its state.
 private protocol StreamReader {
     associatedtype Heard: Equatable
 
@@ -176,7 +176,7 @@ private struct ConnectionReader: StreamReader {
     }
 }
 
-/// What a range points at, which must have been read.
+/// The bytes of a range, which must have been read.
 private func part(_ range: Range<Int>, _ bytes: [UInt8], _ offset: Int) throws(Broken) -> [UInt8] {
     try insist(range.lowerBound >= 0 && range.upperBound <= offset, "\(range) is not behind \(offset)")
     return Array(bytes[range])

@@ -5,7 +5,7 @@ import CuecastWire
 import LoadEngine
 import TestSupport
 
-/// What both ways of reading a request say of it.
+/// The content of a request by which both ways of reading are compared.
 private struct RequestContent: Equatable {
     var id: UInt64
     var session: SessionID
@@ -57,7 +57,7 @@ private struct RequestContent: Equatable {
     }
 }
 
-/// What is read of a request in place is what is read in full, and is the same once it is written again.
+/// Checks that reading a request in place agrees with reading it in full, and that it is the same once it is written again.
 private func checkRequest(_ frame: [UInt8]) throws(Broken) {
     let decoded = try reread(
         frame,
@@ -87,7 +87,7 @@ private func checkRequest(_ frame: [UInt8]) throws(Broken) {
     )
 }
 
-/// What the load tool reads of a reply, against what players read.
+/// Compares the load tool's reading of a reply with the players'.
 private func checkReply(_ frame: [UInt8]) throws(Broken) {
     let decoded = try reread(
         frame,

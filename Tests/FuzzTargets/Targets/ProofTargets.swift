@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import TestSupport
 
-/// What an input is: its first byte says it.
+/// The kind of an input, by its first byte.
 private enum Proof: UInt8, CaseIterable {
     case ticket, delivery, keys, tracking
 
@@ -62,7 +62,7 @@ private enum Proof: UInt8, CaseIterable {
         }
     }
 
-    /// What a tracking URL holds has one encoding and one code, and so has the delivery in it.
+    /// Checks that a tracking URL has one encoding and one code, and so has the delivery in it.
     private static func checkTracking(_ bytes: [UInt8]) throws(Broken) {
         guard let read = TrackingToken(bytes: bytes) else { return }
         try insist(read.bytes == bytes, "\(read) has two encodings")
@@ -75,7 +75,7 @@ private enum Proof: UInt8, CaseIterable {
         try insist(again == read, "\(read) is taken with another code than its own")
     }
 
-    /// What is decided in place and what is read whole are the same ticket, which has one encoding, and one code.
+    /// Checks that a ticket read in place and in full is the same, and has one encoding and one code.
     private static func checkTicket(_ bytes: [UInt8]) throws(Broken) {
         let head = TicketHead(bytes.span, at: bytes.indices)
         let ticket = SessionTicket(bytes: bytes)

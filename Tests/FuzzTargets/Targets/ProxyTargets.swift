@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 
 extension FuzzTarget {
-    /// What a balancer says of a connection before its first byte.
+    /// A balancer's header before the first byte of a connection.
     static let proxyHeader = FuzzTarget(
         name: "proxy-header",
         sample: { generator in

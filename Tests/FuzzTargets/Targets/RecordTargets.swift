@@ -6,7 +6,7 @@ import GatewayCore
 import LoadEngine
 import TestSupport
 
-/// What an input of several kinds is: its first byte says it.
+/// The kind of an input, by its first byte.
 private enum Format: UInt8, CaseIterable {
     case noticeFrame, acknowledgements, breaks, board
 
@@ -73,7 +73,7 @@ private enum Format: UInt8, CaseIterable {
         }
     }
 
-    /// What the ledger reads in place is what it would read in full.
+    /// Checks that the ledger's reading in place agrees with reading in full.
     private static func checkAcknowledgements(_ record: [UInt8]) throws(Broken) {
         let found = try? LedgerPosting(LoggedRecord(offset: 1, bytes: record))
         guard let expected = try? Self.posting(inFull: record) else {

@@ -6,7 +6,7 @@ import GatewayCore
 import TestSupport
 import TokenFormats
 
-/// What an input is: its first byte says it.
+/// The kind of an input, by its first byte.
 private enum TokenInput: UInt8, CaseIterable {
     case token, keys, base64
 
@@ -94,7 +94,7 @@ private enum TokenInput: UInt8, CaseIterable {
         }
     }
 
-    /// What a token says is written so that it is read as the same, and each of its parts in one way only.
+    /// Checks that a token is written so that it reads as the same, and that each of its parts has one form only.
     private static func checkToken(_ token: String) throws(Broken) {
         guard let text = TokenText(token) else { return }
         let parts = Array(token.utf8).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -130,7 +130,7 @@ private enum TokenInput: UInt8, CaseIterable {
         return (again, signed)
     }
 
-    /// What stands in a file of keys is written so that it is read as the same, and what is wrong with a key holds nothing of it.
+    /// Checks that a file of keys is written so that it reads as the same, and that a fault of a key contains nothing of it.
     private static func checkKeys(_ bytes: [UInt8]) throws(Broken) {
         guard let keys = try? TokenKeyDocument.keys(in: bytes), let written = try? TokenKeyDocument.file(of: keys),
             written.count <= TokenLimits.tokenKeysFileBytesMax

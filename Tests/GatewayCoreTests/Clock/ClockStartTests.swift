@@ -40,7 +40,7 @@ struct ClockStartTests {
         #expect(!start.goesBack)
     }
 
-    @Test func `what was shown last is not shown again, unless it was far ahead and left no record`() throws {
+    @Test func `the last shown time is not shown again, unless it was far ahead and left no record`() throws {
         let near = try ClockStart(wall: self.wall, newest: nil, shown: self.wall + .seconds(9), settings: self.settings)
         #expect(near.time == self.wall + .seconds(9))
         #expect(near.goesBack)

@@ -15,7 +15,7 @@ package final class RawListener: Sendable {
     package let notices: RawPeer
     package let requests: RawRequests
     private let endpoints: Gateway.Endpoints
-    /// What the gateway's clock showed in the newest reply.
+    /// The gateway's time in the newest reply.
     private let gatewayTime: Mutex<Timestamp?> = Mutex(nil)
 
     /// A listener that is connected and subscribed to nothing yet.

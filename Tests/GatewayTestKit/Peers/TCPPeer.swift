@@ -10,7 +10,7 @@ import Darwin
 
 /// A bare TCP connection, for bytes that no ZeroMQ socket would send.
 package final class TCPPeer: Sendable {
-    /// What a connection had to read.
+    /// The result of reading from a connection.
     package enum Received: Hashable, Sendable {
         case nothing
         case bytes([UInt8])
@@ -76,7 +76,7 @@ package final class TCPPeer: Sendable {
         guard sent == bytes.count else { throw PeerError.unexpected("sending ended after \(sent) bytes") }
     }
 
-    /// What has come, without waiting.
+    /// The received bytes, without waiting.
     package func receive() -> Received {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         #if canImport(Glibc)

@@ -19,7 +19,7 @@ extension GatewayConfiguration {
     private static let testEdgeThreads =
         ProcessInfo.processInfo.environment["CUECAST_TEST_EDGE_THREADS"].flatMap { Int($0) } ?? 1
 
-    /// What tests begin with: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
+    /// The base configuration of tests: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
     ///
     /// No peer is cut off, given up or reported because a busy machine took its time: a test that is about one of these times
     /// sets it.

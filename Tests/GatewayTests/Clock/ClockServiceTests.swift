@@ -11,7 +11,7 @@ import Testing
 
 @testable import Gateway
 
-/// What the clock's service shows when it is looked at and commanded at once.
+/// The clock's service under reads and commands at the same time.
 @Suite(.suiteLimit)
 struct ClockServiceTests {
     @Test func `a look that was held up shows nothing over what a command has shown since`() async throws {

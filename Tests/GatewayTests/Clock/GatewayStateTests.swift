@@ -26,7 +26,7 @@ struct GatewayStateTests {
         )
     }
 
-    @Test func `what is kept comes back, readable by its owner only`() throws {
+    @Test func `kept state comes back, readable by its owner only`() throws {
         try self.withFolder { folder in
             let file = GatewayStateFile(directory: folder)
             #expect(file.load() == nil)

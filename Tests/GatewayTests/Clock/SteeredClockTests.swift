@@ -50,7 +50,7 @@ final class HandClocks: Sendable {
 struct SteeredClockTests {
     private static let hour: Duration = .seconds(3_600)
 
-    /// What the threads of a test share.
+    /// The state that the threads of a test share.
     private final class Shared: Sendable {
         /// How far the wall clock was set.
         let set = Mutex(Duration.zero)

@@ -130,7 +130,7 @@ struct ControlServiceTests {
         }
     }
 
-    @Test func `what cannot be done is said in a sentence, with an exit code`() async throws {
+    @Test func `a failed command has a sentence and an exit code`() async throws {
         struct Fault: Error, CustomStringConvertible { let description = "the disk is full" }
         try await self.withDesk { desk in
             desk.commands.register("fail") { _, _ in throw Fault() }

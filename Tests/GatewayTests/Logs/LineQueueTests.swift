@@ -36,7 +36,7 @@ struct LineQueueTests {
         lines.add(Array(line.utf8)) { Array("\($0) left out\n".utf8) }
     }
 
-    @Test func `who adds lines never waits, and all that have room come in order once they are taken`() {
+    @Test func `a writer of lines never waits, and all lines within the limit come in order`() {
         let reader = self.reader
         let lines = LineQueue { reader.take($0) }
         let wanted = (0..<1_000).map { "line \($0)\n" }

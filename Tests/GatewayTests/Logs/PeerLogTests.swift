@@ -43,7 +43,7 @@ struct LogLimiterTests {
         #expect(limiter.decide(at: 1_000_000_000_000) == .leaveOut)
     }
 
-    @Test func `what was left out last is told when there is room, once`() {
+    @Test func `the last dropped lines are reported once there is capacity`() {
         var limiter = LogLimiter(perSecond: 10, atOnce: 1)
         #expect(limiter.takeLeftOut(at: 0) == nil)
         _ = limiter.decide(at: 0)
@@ -82,7 +82,7 @@ struct LogLimiterTests {
     }
 }
 
-/// What a gateway logs of its peers' requests.
+/// The log lines about peers' requests.
 @Suite(.suiteLimit)
 struct RequestLogTests {
     var station = Station()

@@ -12,7 +12,7 @@ import Testing
 
 @testable import Gateway
 
-/// What a service manager is told, over a real socket.
+/// The messages to a service manager, over a real socket.
 @Suite(.suiteLimit)
 struct ManagerTests {
     @Test(arguments: [false, true])

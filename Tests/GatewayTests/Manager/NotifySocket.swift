@@ -12,7 +12,7 @@ import Glibc
 
 /// A socket as a service manager has it: a real one, at a path or under an abstract name.
 final class NotifySocket: Sendable {
-    /// What `NOTIFY_SOCKET` says.
+    /// The value of `NOTIFY_SOCKET`.
     let name: String
     private let descriptor: Int32
     private let folder: String?

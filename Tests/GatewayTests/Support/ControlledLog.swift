@@ -7,7 +7,7 @@ import Synchronization
 
 /// An event log whose appends can be held back or made to fail, in front of another that keeps the records.
 final class ControlledLog: LocalEventLog {
-    /// What happens to appends to a lane.
+    /// The treatment of appends to a lane.
     enum Mode {
         /// They go to the log behind.
         case passing
@@ -51,7 +51,7 @@ final class ControlledLog: LocalEventLog {
         for each in released { each() }
     }
 
-    /// What runs on the thread that appends before anything else does, as a handler that takes its time.
+    /// Sets the function that runs first on the appending thread, as a handler that takes its time.
     func set(beforeAppend: (@Sendable () -> Void)?) {
         self.state.withLock { $0.beforeAppend = beforeAppend }
     }
@@ -66,7 +66,7 @@ final class ControlledLog: LocalEventLog {
         self.state.withLock { $0.usage = usage }
     }
 
-    /// What the log holds is not certain from now on: what was held back fails, and everything that comes.
+    /// The content of the log is not certain from now on: held appends fail, and so do later ones.
     func stop(_ reason: String) {
         let (held, watchers) = self.state.withLock { state in
             defer {

@@ -76,7 +76,7 @@ final class TraceFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder).count == 2)
     }
 
-    @Test func `what is no plain file is not written`() throws {
+    @Test func `a path that is no plain file is not written`() throws {
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         var folder = TraceFile(path: self.path, bytesMax: 1_000)
         #expect(throws: TraceFile.Fault.self) { try folder.append(Self.line("a")) }
@@ -93,7 +93,7 @@ final class TraceFileTests {
         #expect(self.text("other") == nil)
     }
 
-    @Test func `what fails is tried anew`() throws {
+    @Test func `a failed write is retried`() throws {
         let place = self.folder + "/later"
         var file = TraceFile(path: place + "/traces.jsonl", bytesMax: 1_000)
         #expect(throws: TraceFile.Fault.self) { try file.append(Self.line("a")) }
@@ -222,7 +222,7 @@ final class TraceFileTests {
         #expect(self.text("traces.jsonl.1")?.split(separator: "\n").count == 2)
     }
 
-    @Test func `what waits at the end is written, and nothing after it`() async throws {
+    @Test func `spans that wait at the end are written, and none after it`() async throws {
         let bench = try self.bench(self.settings())
         try await self.run(bench) { bench.writer.note([try Self.span()]) }
         #expect(bench.metrics.value(.spans, .kept) == 1)

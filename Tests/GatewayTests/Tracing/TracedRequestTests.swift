@@ -86,7 +86,7 @@ struct TracedRequestTests {
         }
     }
 
-    @Test func `what a timer announces after a restart has the trace of the publication`() async throws {
+    @Test func `a timer's announcement after a restart has the trace of the publication`() async throws {
         let context = try await self.station.runByHand { running in
             let reply = try await running.broadcaster()
                 .ask(self.publication("later", start: .after(.seconds(60))), traceparent: Self.header(7))
@@ -130,7 +130,7 @@ struct TracedRequestTests {
         (TracedRequestTests.header(0).replacingOccurrences(of: "4bf92f3577b34da6", with: "0000000000000000"), .invalid),
         ("00-4bf92f3577b34da6ffffffffffffffff-00f067aa0ba902b7-01", .leftOut),
     ])
-    func `what is not sampled, not written rightly, or left out is counted, and the request is done`(
+    func `unsampled, invalid and missing traces are counted, and the request is served`(
         header: String,
         label: MetricLabel
     ) async throws {
@@ -156,7 +156,7 @@ struct TracedRequestTests {
         }
     }
 
-    @Test func `what is refused is traced too, and nothing is recorded`() async throws {
+    @Test func `a refused request is traced too, and not recorded`() async throws {
         try await self.station.runByHand { running in
             let reply = try await running.broadcaster()
                 .ask(.cancel(.of("radio1", "none")), traceparent: Self.header(1))

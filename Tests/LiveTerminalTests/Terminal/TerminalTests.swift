@@ -29,7 +29,7 @@ private final class PseudoTerminal: Sendable {
         close(self.program)
     }
 
-    /// What the program has set: the flags of a terminal.
+    /// The flags of the terminal that the program has set.
     var flags: [tcflag_t] {
         var settings = termios()
         _ = unsafe tcgetattr(self.program, &settings)

@@ -15,7 +15,7 @@ struct TextWidthTests {
         #expect(TextWidth.columns(of: text) == columns)
     }
 
-    @Test func `what would command the terminal is not shown`() {
+    @Test func `terminal commands in texts are not shown`() {
         #expect(TextWidth.shown("a\u{1B}[2Jb\u{7}\n\u{9B}c") == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}\u{FFFD}c")
         // What turns the direction of writing, and what ends a line elsewhere.
         #expect(TextWidth.shown("\u{202E}x\u{2028}") == "\u{FFFD}x\u{FFFD}")

@@ -5,7 +5,7 @@ import Foundation
 import GatewayDocuments
 import LiveTerminal
 
-/// What a gateway says, as it says it.
+/// The events of a gateway, as it sends them.
 enum Said {
     static let fault = TopState.Fault(sentence: "no", isRefusal: false)
 
@@ -106,7 +106,7 @@ extension TopState {
         return action
     }
 
-    /// What stands on the screen.
+    /// The content of the screen.
     func screen(at own: Duration = .zero) -> [String] {
         TopScreen(self).lines(at: own, address: "127.0.0.1:7480").map(\.text)
     }

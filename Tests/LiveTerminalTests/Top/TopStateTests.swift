@@ -136,7 +136,7 @@ struct TopStateTests {
         #expect(try #require(state.request).order == .stream)
     }
 
-    @Test func `what is typed is searched for`() throws {
+    @Test func `typed text is searched for`() throws {
         var state = try self.state()
         // While typing, letters are no commands.
         #expect(state.press(.character("/"), .character("q"), .character("s"), .backspace) == nil)
@@ -232,7 +232,7 @@ struct TopStateTests {
         (80, ["BREAK", "STATE", "TIME", "DELIVERED", "PLAYED", "IGNORED"]),
         (40, ["STATE", "TIME"]),
     ])
-    func `what fits is what matters most, however long names are`(columns: Int, shown: [String]) throws {
+    func `the most important columns are shown, however long names are`(columns: Int, shown: [String]) throws {
         var state = TopState(order: .stream, size: ScreenSize(columns: columns, rows: 40))
         state.apply(.gateway(try Said.gateway()))
         let request = try #require(state.request)

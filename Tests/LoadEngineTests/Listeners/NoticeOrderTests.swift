@@ -21,12 +21,12 @@ struct NoticeOrderTests {
         #expect(self.order.head(Self.at(7)) == .known)
     }
 
-    @Test mutating func `what the join knew already may come once more, a second time is a repeat`() {
+    @Test mutating func `a notice that the join had may come once more, a second time is a repeat`() {
         #expect(self.order.joined(Self.at(4)) == .known)
         #expect(self.verdicts(3, 4, 5, 5, 3) == [.known, .known, .next, .repeated, .repeated])
     }
 
-    @Test mutating func `what is missing is counted, and taken back as late when it comes`() {
+    @Test mutating func `a missing notice is counted, and becomes late when it comes`() {
         #expect(self.order.joined(Self.at(4)) == .known)
         #expect(self.verdicts(5, 9) == [.next, .gap(missing: 3)])
         #expect(self.verdicts(7, 7, 6, 8) == [.late, .repeated, .repeated, .late])

@@ -6,7 +6,7 @@ import Foundation
 import LoadEngine
 import Testing
 
-/// What simulated listeners read of a reply is what players read, or they read nothing.
+/// Simulated listeners read a reply as players do, or read nothing.
 @Suite(.suiteLimit)
 struct ReplyPropertyTests {
     /// Of this run: `CUECAST_SEED` where it is set, else a new one.

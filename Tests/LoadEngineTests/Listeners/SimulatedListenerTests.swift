@@ -161,7 +161,7 @@ struct SimulatedListenerTests {
     }
 
     @Test(arguments: ["called off", "over", "left"])
-    func `what was held and never started counts as ignored`(_ end: String) throws {
+    func `a held break that never started counts as ignored`(_ end: String) throws {
         var stage = try Stage(asksAtOnce: true, speed: 10)
         try stage.join()
         let expiry = stage.now + ValueGateway.hold
@@ -208,7 +208,7 @@ struct SimulatedListenerTests {
         #expect(stage.gateway.delivered.count == 3)
     }
 
-    @Test func `what was cancelled after its batch had come counts as ignored`() throws {
+    @Test func `a break cancelled after its batch counts as ignored`() throws {
         var stage = try Stage(asksAtOnce: true, speed: 1)
         try stage.join()
         stage.notice(try stage.announce("noon", count: 20))
@@ -221,7 +221,7 @@ struct SimulatedListenerTests {
         #expect(stage.world.streams[0].breaks[0].tally.ignored == 20)
     }
 
-    @Test func `who joins late asks for the open breaks at once`() throws {
+    @Test func `a late listener requests the open breaks at once`() throws {
         var stage = try Stage()
         _ = try stage.announce("noon", window: 1)
         stage.now += 10_000
@@ -370,7 +370,7 @@ struct SimulatedListenerTests {
         #expect(stage.listener.phase == .following)
     }
 
-    @Test func `who leaves tells first what became of its batches`() throws {
+    @Test func `a leaving listener first acknowledges its batches`() throws {
         var stage = try Stage(asksAtOnce: true, speed: 1)
         try stage.join()
         stage.notice(try stage.announce("noon"))
@@ -388,7 +388,7 @@ struct SimulatedListenerTests {
         #expect(stage.counts.joined == 2)
     }
 
-    @Test func `who stops reading may miss notices, but must recover them; later nothing excuses a loss`() throws {
+    @Test func `a listener that stops reading must recover missed notices; later nothing excuses a loss`() throws {
         var stage = try Stage(asksAtOnce: true)
         try stage.join()
         stage.pending.formUnion(stage.listener.stall(until: stage.now + 1_000_000, now: stage.now, in: &stage.world))
@@ -544,8 +544,7 @@ struct SimulatedListenerTests {
         #expect(stage.findings.isEmpty)
     }
 
-    @Test func `what it asks for otherwise renews its lease too, and sessions renew theirs at different times`() throws
-    {
+    @Test func `every request renews the lease, and sessions renew at different times`() throws {
         var waits: Set<Microseconds> = []
         for seed in UInt64(1)...20 {
             var stage = try Stage(asksAtOnce: true, seed: seed)

@@ -5,7 +5,7 @@ import CuecastWire
 import LoadEngine
 import Testing
 
-/// What is written and read in place must be what `CuecastWire` writes and reads.
+/// Writing and reading in place agrees with `CuecastWire`.
 @Suite(.suiteLimit)
 struct WireInPlaceTests {
     private static func text(_ source: inout SeededSource, _ range: ClosedRange<Int>) -> String {

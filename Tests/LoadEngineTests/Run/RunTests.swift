@@ -271,7 +271,7 @@ struct RunTests {
 
     // MARK: - Gateways with faults
 
-    /// What listeners with one connection find, whose notices the gateway sends there, and what those with two do: the same.
+    /// Compares the findings of listeners with one connection, to which the gateway sends notices, and of those with two: the same.
     private func findings(
         of gateway: FaultyGateway,
         patience: Microseconds = 1_800_000_000,

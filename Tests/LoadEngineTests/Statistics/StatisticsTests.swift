@@ -57,7 +57,7 @@ struct StatisticsTests {
         #expect(LatencyFigures(merged.batch.service) == LatencyFigures(whole.batch.service))
     }
 
-    /// What a process found that has seen so many batches of each break.
+    /// The outcome of a process that has seen so many batches of each break.
     private func outcome(batches: Int, breaks: [BreakID], isComplete: Bool) throws -> RunOutcome {
         var knowledge = StreamKnowledge(id: try StreamID("radio1"))
         for each in breaks {

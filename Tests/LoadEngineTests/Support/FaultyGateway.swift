@@ -18,7 +18,7 @@ struct FaultyGateway: Sendable {
         case late
     }
 
-    /// What becomes of the notice with this number, counted from 1.
+    /// The fate of the notice with this number, counted from 1.
     var notices: @Sendable (Int) -> Fate = { _ in .sent }
     /// Whether heads tell of every notice.
     var hidesHead = false
@@ -26,7 +26,7 @@ struct FaultyGateway: Sendable {
     var pushes = false
     /// Whether batches hold what was published.
     var changesContent = false
-    /// What the gateway refuses acknowledgements with.
+    /// The status with which the gateway refuses acknowledgements.
     var refusal: StatusCode?
     /// Whether acknowledgements are recorded in full.
     var forgetsOutcomes = false

@@ -18,7 +18,7 @@ enum DiskFault: Int32, CaseIterable, Sendable {
     var isLackOfRoom: Bool { self.rawValue < Self.error.rawValue }
 }
 
-/// What a step of the disk was.
+/// The steps of the disk.
 enum DiskStep: Int32, Sendable {
     case none = 0
     case write = 1
@@ -52,7 +52,7 @@ final class FaultyFolder: Sendable {
     /// How many steps there were.
     var steps: Int { faulty_disk_steps(self.plan) }
 
-    /// What the first step that failed was.
+    /// The first step that failed.
     var failed: DiskStep { DiskStep(rawValue: faulty_disk_failed(self.plan)) ?? .none }
 }
 

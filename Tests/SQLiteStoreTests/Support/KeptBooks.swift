@@ -48,7 +48,7 @@ final class KeptBooks: Sendable {
         await self.ledger.close()
     }
 
-    /// What there is after the process was killed now: copies of all files in another folder.
+    /// Copies all files into another folder, as a kill of the process leaves them.
     func killed(into folder: String) throws {
         try copyStoreFiles(from: self.path, to: folder)
         let copies = "/" + LedgerCopies.folderName

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import TestSupport
 
-/// What may happen in a few breaks with a few listeners, at random: batches handed out twice and late, outcomes repeated and
+/// The events of a few breaks with a few listeners, at random: batches handed out twice and late, outcomes repeated and
 /// contradicted, before and after their batches.
 struct RandomBooks {
     static let lanes = [Lane.acknowledgements(0), .acknowledgements(1)]
@@ -64,7 +64,7 @@ struct RandomBooks {
         )
     }
 
-    /// What is known of every break at an offset of the lane `breaks`; it changes with the offset.
+    /// The summaries of all breaks at an offset of the lane `breaks`; they change with the offset.
     func summaries(at offset: UInt64) throws -> [BreakSummary] {
         try (1...UInt64(self.breaks))
             .map { number in

@@ -32,7 +32,7 @@ final class Answers: Sendable {
         (self.changes, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What `append` calls when the append with this number is answered.
+    /// The function that `append` calls when the append with this number is answered.
     func take(_ number: Int) -> @Sendable (Result<UInt64, EventLogError>) -> Void {
         { result in
             self.state.withLock { $0[number] = result }
