@@ -197,7 +197,7 @@ struct EventLogContractTests {
         await #expect(throws: EventLogError.closed) { _ = try await log.snapshotOffset(of: lane) }
         await #expect(throws: EventLogError.closed) { try await log.prune(lane, through: 1) }
         await #expect(throws: EventLogError.closed) {
-            try await log.save(SnapshotPortion.whole(1, [:]), of: lane)
+            try await log.save(SnapshotPortion.single(1, [:]), of: lane)
         }
         await harness.close()
     }
@@ -303,7 +303,7 @@ struct EventLogContractTests {
             // From the file, too.
             log = try await harness.open()
         }
-        try await log.save(SnapshotPortion.whole(base + 1, ["a": [7]]), of: lane)
+        try await log.save(SnapshotPortion.single(base + 1, ["a": [7]]), of: lane)
         #expect(try await log.snapshotOffset(of: lane) == base + 1)
         // Pruning goes over the jump, and not through the offsets that were left out.
         try await log.prune(lane, through: 69)
@@ -366,14 +366,14 @@ struct EventLogContractTests {
         var log = try await harness.open()
         #expect(try await log.snapshotOffset(of: .breaks) == nil)
         #expect(try await log.snapshotParts(of: .breaks, after: nil, bytesMax: 1).isEmpty)
-        try await log.save(.whole(0, [:]), of: .breaks)
+        try await log.save(.single(0, [:]), of: .breaks)
         #expect(try await log.snapshotOffset(of: .breaks) == 0)
         for _ in 0..<3 { _ = try await log.append([1], to: .breaks) }
-        try await log.save(.whole(3, ["a": [3, 3, 3], "b": []]), of: .breaks)
-        try await log.save(.whole(2, ["a": [2]]), of: .breaks)
+        try await log.save(.single(3, ["a": [3, 3, 3], "b": []]), of: .breaks)
+        try await log.save(.single(2, ["a": [2]]), of: .breaks)
         #expect(try await log.snapshotOffset(of: .breaks) == 3)
         #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [3, 3, 3], "b": []])
-        try await log.save(.whole(3, ["a": [4]]), of: .breaks)
+        try await log.save(.single(3, ["a": [4]], removed: ["b"]), of: .breaks)
         log = try await harness.open()
         #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [4]])
         #expect(try await log.snapshotOffset(of: self.lane) == nil)
@@ -386,7 +386,7 @@ struct EventLogContractTests {
         var log = try await harness.open()
         for _ in 0..<5 { _ = try await log.append([1], to: .breaks) }
         let first: [String: [UInt8]] = ["a": [1], "b": [2], "c": [3]]
-        try await log.save(.whole(1, first), of: .breaks)
+        try await log.save(.single(1, first), of: .breaks)
         let change = SnapshotPortion(
             offset: 2,
             parts: [SnapshotPart(key: "b", bytes: [20])],
@@ -438,18 +438,19 @@ struct EventLogContractTests {
         var model: [String: [UInt8]] = [:]
         for round in 1...60 {
             let offset = try await log.append([1], to: .breaks)
-            let isWhole = Int.random(in: 0...9, using: &generator) == 0
+            let isAnew = Int.random(in: 0...9, using: &generator) == 0
             let isLost = Int.random(in: 0...5, using: &generator) == 0
-            var changed = isWhole ? [:] : model
+            var changed = model
+            var told: Set<String> = []
             let portions = Int.random(in: 1...3, using: &generator)
             for index in 1...portions {
                 var portion = SnapshotPortion(offset: offset)
                 portion.isFirst = index == 1
-                portion.isWhole = isWhole
                 portion.isLast = index == portions && !isLost
                 for number in 0..<Int.random(in: 0...200, using: &generator)
                 where Int.random(in: 0...1, using: &generator) == 0 {
                     let key = "part/\(index)/\(number)"
+                    told.insert(key)
                     if Int.random(in: 0...3, using: &generator) == 0 {
                         portion.removed.append(key)
                         changed[key] = nil
@@ -457,6 +458,12 @@ struct EventLogContractTests {
                         portion.parts.append(SnapshotPart(key: key, bytes: [UInt8(round)]))
                         changed[key] = [UInt8(round)]
                     }
+                }
+                if isAnew, index == portions {
+                    // Nothing stays of what was kept before.
+                    let old = model.keys.filter { !told.contains($0) }
+                    portion.removed += old
+                    for key in old { changed[key] = nil }
                 }
                 try await log.save(portion, of: .breaks)
             }
@@ -474,10 +481,10 @@ struct EventLogContractTests {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         _ = try await log.append([1], to: .breaks)
-        try await log.save(SnapshotPortion.whole(1, [:]), of: .breaks)
+        try await log.save(SnapshotPortion.single(1, [:]), of: .breaks)
         for offset in [2, UInt64.max] {
             await #expect(throws: EventLogError.self) {
-                try await log.save(SnapshotPortion.whole(offset, [:]), of: .breaks)
+                try await log.save(SnapshotPortion.single(offset, [:]), of: .breaks)
             }
         }
         #expect(try await log.append([1], to: .breaks) == 2)

@@ -48,7 +48,7 @@ struct EventLogFailureTests {
             }
             do throws(EventLogError) {
                 if number == 5 {
-                    let snapshot = SnapshotPortion.whole(try await log.head(of: .breaks), ["a": bytes])
+                    let snapshot = SnapshotPortion.single(try await log.head(of: .breaks), ["a": bytes])
                     try await log.save(snapshot, of: .breaks)
                 }
                 if number == 6 { try await log.prune(Lane(name: "pruned"), through: UInt64(round) + 1) }
@@ -197,7 +197,7 @@ struct EventLogFailureTests {
         folder.heal()
         await #expect(throws: EventLogError.self) { _ = try await log.append([4], to: self.lane) }
         await #expect(throws: EventLogError.self) { try await log.prune(self.lane, through: 1) }
-        await #expect(throws: EventLogError.self) { try await log.save(.whole(1, [:]), of: self.lane) }
+        await #expect(throws: EventLogError.self) { try await log.save(.single(1, [:]), of: self.lane) }
         #expect(try await log.everything(in: self.lane).map(\.bytes) == [[0]], "what was durable can be read")
         await log.close()
     }
@@ -267,7 +267,7 @@ extension EventLogFailureTests {
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         await #expect(throws: EventLogError.self) { _ = try await log.append([1], to: self.lane) }
         await #expect(throws: EventLogError.self) {
-            try await log.save(.whole(0, ["a": [1]]), of: self.lane)
+            try await log.save(.single(0, ["a": [1]]), of: self.lane)
         }
         #expect(log.failure == nil)
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }

@@ -98,7 +98,7 @@ struct EventLogLimitTests {
         #expect(try await log.head(of: self.lane) == full)
         #expect(try await log.everything(in: self.lane).count == Int(full))
         await #expect(throws: EventLogError.self) {
-            try await log.save(.whole(1, ["a": [UInt8](repeating: 1, count: 100_000)]), of: self.lane)
+            try await log.save(.single(1, ["a": [UInt8](repeating: 1, count: 100_000)]), of: self.lane)
         }
         // Room that was made is used, without a gap.
         try await log.prune(self.lane, through: full - 1)

@@ -48,7 +48,7 @@ struct FailingStoreTests {
     @Test func `every call of a log can fail`() async throws {
         let log = FailingEventLog(InMemoryEventLog())
         _ = try await log.append([1], to: self.lane)
-        let snapshot = SnapshotPortion.whole(1, ["a": [1]])
+        let snapshot = SnapshotPortion.single(1, ["a": [1]])
         let calls: [(FailingEventLog.Call, () async throws -> Void)] = [
             (.append, { _ = try await log.append([1], to: self.lane) }),
             (.read, { _ = try await log.read(self.lane, after: 0, recordsMax: 1, bytesMax: 1) }),

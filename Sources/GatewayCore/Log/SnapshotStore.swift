@@ -25,8 +25,6 @@ package struct SnapshotPortion: Hashable, Sendable {
     package var removed: [String] = []
     /// Whether a change begins with it; one that was begun before and not ended has no effect.
     package var isFirst: Bool
-    /// Whether nothing that was kept before stays; of the first portion.
-    package var isWhole: Bool
     package var isLast: Bool
 
     package init(
@@ -34,14 +32,12 @@ package struct SnapshotPortion: Hashable, Sendable {
         parts: [SnapshotPart] = [],
         removed: [String] = [],
         isFirst: Bool = false,
-        isWhole: Bool = false,
         isLast: Bool = false
     ) {
         self.offset = offset
         self.parts = parts
         self.removed = removed
         self.isFirst = isFirst
-        self.isWhole = isWhole
         self.isLast = isLast
     }
 }

@@ -16,7 +16,7 @@ enum EventLogSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         // What development versions before the first release wrote has other names here, and is refused.
-        migrator.registerMigration("log 0.1") { database in
+        migrator.registerMigration("log 0.1.0") { database in
             try database.execute(
                 sql: """
                     -- `first_kept`: records before this offset were pruned.
@@ -31,10 +31,9 @@ enum EventLogSchema {
                     ) STRICT;
                     CREATE UNIQUE INDEX snapshot_part_keys ON snapshot_parts (lane, key, generation);
                     CREATE INDEX snapshot_part_generations ON snapshot_parts (lane, generation);
-                    -- What readers see: of each key the newest from generation `base` to `generation`.
+                    -- What readers see: of each key the newest up to `generation`.
                     CREATE TABLE snapshot_heads (
-                        lane INTEGER PRIMARY KEY, offset INTEGER NOT NULL, base INTEGER NOT NULL,
-                        generation INTEGER NOT NULL
+                        lane INTEGER PRIMARY KEY, offset INTEGER NOT NULL, generation INTEGER NOT NULL
                     ) STRICT;
                     """
             )
@@ -161,20 +160,18 @@ enum EventLogSchema {
     /// Which parts of a lane's snapshot readers see.
     struct SnapshotHead {
         let offset: UInt64
-        /// Parts of earlier generations do not count any more.
-        let base: Int64
         let generation: Int64
     }
 
     static func snapshotHead(_ database: Database, lane: Int64) throws -> SnapshotHead? {
         let row = try Row.fetchOne(
             database,
-            sql: "SELECT offset, base, generation FROM snapshot_heads WHERE lane = ?",
+            sql: "SELECT offset, generation FROM snapshot_heads WHERE lane = ?",
             arguments: [lane]
         )
         return row.map { row in
             let offset: Int64 = row[0]
-            return SnapshotHead(offset: UInt64(offset), base: row[1], generation: row[2])
+            return SnapshotHead(offset: UInt64(offset), generation: row[1])
         }
     }
 
@@ -193,10 +190,10 @@ enum EventLogSchema {
             database,
             sql: """
                 SELECT key, bytes FROM snapshot_parts
-                WHERE lane = ?1 AND key >= ?2 AND generation BETWEEN ?3 AND ?4
+                WHERE lane = ?1 AND key >= ?2 AND generation <= ?3
                 ORDER BY key, generation DESC
                 """,
-            arguments: [lane, key ?? "", head.base, head.generation]
+            arguments: [lane, key ?? "", head.generation]
         )
         while let row = try rows.next() {
             let key: String = row[0]

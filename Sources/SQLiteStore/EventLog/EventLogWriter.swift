@@ -168,14 +168,12 @@ final class EventLogWriter {
     private struct Change {
         let offset: UInt64
         let generation: Int64
-        let base: Int64
         /// Whether a snapshot at a later offset is kept: the change has no effect.
         let isLate: Bool
 
         init(_ first: SnapshotPortion, after head: EventLogSchema.SnapshotHead?) {
             self.offset = first.offset
             self.generation = (head?.generation ?? 0) + 1
-            self.base = first.isWhole ? self.generation : head?.base ?? self.generation
             self.isLate = head.map { $0.offset > first.offset } ?? false
         }
     }
@@ -207,11 +205,10 @@ final class EventLogWriter {
             guard portion.isLast else { return }
             try database.execute(
                 sql: """
-                    INSERT INTO snapshot_heads (lane, offset, base, generation) VALUES (?, ?, ?, ?)
-                    ON CONFLICT (lane) DO UPDATE SET offset = excluded.offset, base = excluded.base,
-                        generation = excluded.generation
+                    INSERT INTO snapshot_heads (lane, offset, generation) VALUES (?, ?, ?)
+                    ON CONFLICT (lane) DO UPDATE SET offset = excluded.offset, generation = excluded.generation
                     """,
-                arguments: [row, Int64(change.offset), change.base, change.generation]
+                arguments: [row, Int64(change.offset), change.generation]
             )
         }
         self.changes[number] = portion.isLast ? nil : change
@@ -266,11 +263,10 @@ final class EventLogWriter {
                 isDone = try !self.deleteParts("generation > 0", of: lane, database)
                 return
             }
-            // What a whole change replaced, and what a change left that did not come to its end.
-            for condition in ["generation < \(head.base)", "generation > \(head.generation)"]
-            where try self.deleteParts(condition, of: lane, database) { isDone = false }
-            // What the newest generation stands for; a whole one stands for nothing.
-            guard isDone, head.base < head.generation, self.cleaned[number] != head.generation else { return }
+            // What a change left that did not come to its end.
+            if try self.deleteParts("generation > \(head.generation)", of: lane, database) { isDone = false }
+            // What the newest generation stands for; the first one stands for nothing.
+            guard isDone, head.generation > 1, self.cleaned[number] != head.generation else { return }
             generation = head.generation
             let newest = try Row.fetchAll(
                 database,

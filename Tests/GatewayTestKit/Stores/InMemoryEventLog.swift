@@ -232,8 +232,7 @@ extension InMemoryEventLog.LaneState {
     /// - Returns: `false` where the portion follows none.
     fileprivate mutating func keep(_ portion: SnapshotPortion) -> Bool {
         if portion.isFirst {
-            let parts = portion.isWhole ? [:] : self.snapshot?.parts ?? [:]
-            self.change = InMemoryEventLog.Snapshot(offset: portion.offset, parts: parts)
+            self.change = InMemoryEventLog.Snapshot(offset: portion.offset, parts: self.snapshot?.parts ?? [:])
         }
         guard var change = self.change, change.offset == portion.offset else { return false }
         for part in portion.parts { change.parts[part.key] = part.bytes }

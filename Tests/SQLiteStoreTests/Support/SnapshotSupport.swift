@@ -4,13 +4,17 @@
 import GatewayCore
 
 extension SnapshotPortion {
-    /// A whole snapshot in one portion.
-    static func whole(_ offset: UInt64, _ parts: [String: [UInt8]]) -> SnapshotPortion {
+    /// A change in one portion.
+    static func single(
+        _ offset: UInt64,
+        _ parts: [String: [UInt8]],
+        removed: [String] = []
+    ) -> SnapshotPortion {
         SnapshotPortion(
             offset: offset,
             parts: parts.map { SnapshotPart(key: $0.key, bytes: $0.value) },
+            removed: removed,
             isFirst: true,
-            isWhole: true,
             isLast: true
         )
     }
