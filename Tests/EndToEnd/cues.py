@@ -3,14 +3,15 @@
 # Copyright (c) 2026 the Cuecast authors
 """Compares `cuecast cue explain` with threefive, another reader and writer of SCTE-35, in both directions, field by field.
 
-    .venv/bin/python Tests/EndToEnd/cues.py BINARY [--cues 10000] [--seed N]    random cues; exits with 1 and one line per difference
-    .venv/bin/python Tests/EndToEnd/cues.py BINARY --speed                      the time for a cue, here and there, in turns
+    .venv/bin/python Tests/EndToEnd/cues.py BINARY [--cues 10000] [--seed N]
+
+Exits with 1 and one line per difference.
 
 One direction: threefive writes a cue, and `cuecast` reads it and writes the same bytes. The other: this file writes a cue as XML, and
 threefive reads the bytes that `cuecast` makes of it. Left out is what threefive does not have, or writes in another way than it reads:
 splices and segments of components, audio descriptors, types of identifiers that it gives back shortened, and a time or a duration of 0.
 """
-import argparse, contextlib, io, json, random, statistics, subprocess, sys, tempfile, time
+import argparse, contextlib, io, json, random, subprocess, sys, tempfile
 from xml.sax.saxutils import escape, quoteattr
 
 import threefive
@@ -410,41 +411,12 @@ def compare(binary, count, seed):
     print(f"cues: {count} cues in both directions, {fields} fields each way, seed {seed}")
 
 
-def measure(binary):
-    """Prints the time for a cue: threefive's reading, and a difference of two runs of `cuecast`, which reads, explains and writes."""
-    rng = random.Random(1)
-    cues = [quietly(write_by_threefive, random_cue(rng)) for _ in range(200)]
-
-    def here(times):
-        began = time.perf_counter()
-        explain(binary, cues * times)
-        return time.perf_counter() - began
-
-    def there(times):
-        began = time.perf_counter()
-        for _ in range(times):
-            for cue in cues:
-                threefive.Cue(cue)
-        return time.perf_counter() - began
-
-    ours, theirs = [], []
-    for _ in range(5):
-        ours.append((here(21) - here(1)) / 20 / len(cues))
-        theirs.append(quietly(there, 5) / 5 / len(cues))
-    ours, theirs = statistics.median(ours), statistics.median(theirs)
-    print(f"cues: {ours * 1e6:.1f} µs for a cue that is explained as JSON and read back here, {theirs * 1e6:.1f} µs for one that threefive reads: "
-          f"{theirs / ours:.1f} times")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary")
     parser.add_argument("--cues", type=int, default=500)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--speed", action="store_true")
     wanted = parser.parse_args()
-    if wanted.speed:
-        return measure(wanted.binary)
     found = list(compare(wanted.binary, wanted.cues, wanted.seed))
     for each in found[:50]:
         print(each)

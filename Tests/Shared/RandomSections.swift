@@ -161,7 +161,7 @@ extension SeededGenerator {
 
     private mutating func upid() -> SegmentationUPID {
         switch Int.random(in: 0..<5, using: &self) {
-        case 0: return .none
+        case 0: return .notUsed
         case 1: return SegmentationUPID(type: 0x08, bytes: self.bytes(8...8))
         case 2:
             let text = self.list(1...60) { $0.pick(Array("abcXYZ 0189=&:/".utf8)) }

@@ -28,7 +28,7 @@ public struct SegmentationDescriptor: Hashable, Sendable {
         /// The components that are segmented by themselves (deprecated); `nil`: the whole programme is.
         public var components: [Component]?
         /// `segmentation_upid()`: an identifier of the content.
-        public var upid = SegmentationUPID.none
+        public var upid = SegmentationUPID.notUsed
         /// `segment_num`: the number of the segment in its collection.
         public var number: UInt8 = 0
         /// `segments_expected`: the number of segments in the collection.
@@ -90,7 +90,7 @@ public struct DeliveryRestrictions: Hashable, Sendable {
         isWebDeliveryAllowed: Bool,
         hasRegionalBlackout: Bool,
         isArchiveAllowed: Bool,
-        devices: DeviceRestriction = .none
+        devices: DeviceRestriction = .noRestriction
     ) {
         self.isWebDeliveryAllowed = isWebDeliveryAllowed
         self.hasRegionalBlackout = hasRegionalBlackout
@@ -107,6 +107,6 @@ public struct DeliveryRestrictions: Hashable, Sendable {
         /// Restrict Group 2.
         case group2 = 2
         /// No restriction.
-        case none = 3
+        case noRestriction = 3
     }
 }

@@ -4,7 +4,7 @@
 /// An identifier of content: `segmentation_upid()` with its type (SCTE 35 section 10.3.3.1, table 22).
 public struct SegmentationUPID: Hashable, Sendable {
     /// No identifier.
-    public static let none = SegmentationUPID(type: 0, bytes: [])
+    public static let notUsed = SegmentationUPID(type: 0, bytes: [])
 
     /// `segmentation_upid_type`.
     public var type: UInt8

@@ -370,7 +370,7 @@ struct SpliceSectionDecoder {
             hasRegionalBlackout: !hasNoBlackout,
             isArchiveAllowed: isArchiveAllowed,
             // Two bits have four values, and all of them have a case.
-            devices: DeliveryRestrictions.DeviceRestriction(rawValue: devices) ?? .none
+            devices: DeliveryRestrictions.DeviceRestriction(rawValue: devices) ?? .noRestriction
         )
     }
 }

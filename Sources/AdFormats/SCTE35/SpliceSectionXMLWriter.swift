@@ -157,7 +157,7 @@ extension MarkupWriter {
             // A list of one would be read as what is in it.
             if let parts = segment.upid.parts, parts.count > 1 {
                 for part in parts { writer.write(part) }
-            } else if segment.upid != .none {
+            } else if segment.upid != .notUsed {
                 writer.write(segment.upid)
             }
             for component in segment.components ?? [] {

@@ -81,7 +81,7 @@ enum XMLDescriptors {
             isWebDeliveryAllowed: try flag("webDeliveryAllowedFlag"),
             hasRegionalBlackout: !(try flag("noRegionalBlackoutFlag")),
             isArchiveAllowed: try flag("archiveAllowedFlag"),
-            devices: DeliveryRestrictions.DeviceRestriction(rawValue: devices) ?? .none
+            devices: DeliveryRestrictions.DeviceRestriction(rawValue: devices) ?? .noRestriction
         )
     }
 
@@ -104,7 +104,7 @@ enum XMLDescriptors {
     private static func upid(_ elements: [MarkupElement]) throws(SpliceSectionError) -> SegmentationUPID {
         var parts: [SegmentationUPID] = []
         for element in elements { parts.append(try self.upid(XMLFields(element))) }
-        guard parts.count > 1 else { return parts.first ?? .none }
+        guard parts.count > 1 else { return parts.first ?? .notUsed }
         var bytes: [UInt8] = []
         for (part, element) in zip(parts, elements) {
             guard part.bytes.count <= UInt8.max else {

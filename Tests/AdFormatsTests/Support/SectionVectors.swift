@@ -149,7 +149,7 @@ extension SectionVectors.Descriptor {
                     isWebDeliveryAllowed: $0.webDeliveryAllowed,
                     hasRegionalBlackout: !$0.noRegionalBlackout,
                     isArchiveAllowed: $0.archiveAllowed,
-                    devices: .init(rawValue: $0.deviceRestrictions) ?? .none
+                    devices: .init(rawValue: $0.deviceRestrictions) ?? .noRestriction
                 )
             }
             let isSame: [String: Bool] = [
