@@ -50,6 +50,8 @@ public struct PlaylistWatch: Hashable, Sendable {
         case rangeCommand(DateRange)
     }
 
+    private static let timeMillisecondsMax = 1 << 50
+
     /// The classes of date ranges that are breaks without SCTE-35.
     public var breakClasses: Set<String> = [DateRange.interstitialClass]
     /// What is read and kept at most.
@@ -100,7 +102,9 @@ public struct PlaylistWatch: Hashable, Sendable {
                 throw .malformed(fault: "a multivariant playlist where segments were expected", line: 1)
             }
             rendition.digest = digest
-            let reading = self.read(playlist, in: &rendition, now: now * 1_000)
+            // A clock that is set to nonsense traps on nothing.
+            let microseconds = min(max(now, 0), Self.timeMillisecondsMax) * 1_000
+            let reading = self.read(playlist, in: &rendition, now: microseconds)
             self.renditions[name] = rendition
             return reading
         } catch {

@@ -66,6 +66,7 @@ public struct PCRWallClock: Hashable, Sendable {
     private static let secondsCounted = 10
     private static let ticksPerSecond = 27_000_000
     private static let ticksPerMillisecond = 27_000
+    private static let timeMillisecondsMax = 1 << 47
 
     private struct Second: Hashable {
         let number: Int
@@ -87,7 +88,9 @@ public struct PCRWallClock: Hashable, Sendable {
     public mutating func take(_ reading: PCRReading, atMilliseconds arrival: Int) {
         if reading.run != self.reading?.run { self.seconds = [] }
         self.reading = reading
-        let offset = arrival * Self.ticksPerMillisecond - reading.ticks
+        // A clock that is set to nonsense traps on nothing.
+        let arrivalTicks = min(max(arrival, 0), Self.timeMillisecondsMax) * Self.ticksPerMillisecond
+        let offset = arrivalTicks - reading.ticks
         let number = reading.ticks / Self.ticksPerSecond
         if let last = self.seconds.last, last.number == number {
             self.seconds[self.seconds.count - 1].offset = min(last.offset, offset)

@@ -59,7 +59,7 @@ enum MarkupText {
 
     /// The meaning of a byte in a text declared as Latin 1: Windows-1252 has letters where Latin 1 has control characters, and
     /// authors of these bytes mean the letters (WHATWG Encoding standard, "windows-1252").
-    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
+    static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
         guard (0x80...0x9F).contains(byte) else { return Unicode.Scalar(byte) }
         return Self.windowsLetters[Int(byte) - 0x80]
     }

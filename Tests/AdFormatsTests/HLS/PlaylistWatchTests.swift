@@ -208,4 +208,13 @@ struct PlaylistWatchTests {
         }
         #expect(try self.events(Playlists.media(["#EXT-X-CUE-OUT:12", "", "#EXT-X-CUE-IN"])) == ["in 12000"])
     }
+
+    @Test(arguments: [Int.min, -1, Int.max])
+    mutating func `a clock that is set to nonsense traps on nothing`(now: Int) throws {
+        let playlist = Playlists.media(["", "#EXT-X-CUE-OUT:12"], dates: false)
+        #expect(try self.watch.read(playlist, atMilliseconds: now).events.count == 1)
+        var clock = PCRWallClock()
+        clock.take(PCRReading(base: 0, ticks: 0, run: 0), atMilliseconds: now)
+        #expect(clock.milliseconds(atPTS: 0) != nil)
+    }
 }
