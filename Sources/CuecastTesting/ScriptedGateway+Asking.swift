@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-// What players told it.
+// Reports of players.
 extension ScriptedGateway {
     /// The outcome that stands for each advertisement and session, in the order in which they were told.
     ///

@@ -166,7 +166,7 @@ package struct Gateway: Sendable {
                 workers: [followers.boardThread],
                 monitors: [broadcasters.monitor]
             ),
-            // What any service below answers stands in the audit.
+            // The answers of all services below are in the audit.
             audit,
             // All services below may make spans.
             traces.writer,

@@ -13,7 +13,7 @@ import TokenFormats
 
 /// Finds the operation of each request, looks whether it may be, and answers by it; whatever goes wrong has an answer too.
 ///
-/// What holds for every request stands here, once: its id, its host and origin, who asks, and how long and how much it may be.
+/// The rules for all requests are here, once: its id, its host and origin, who asks, and how long and how much it may be.
 final class GatewayRoutes: Sendable {
     let bodies: RequestBodies
     /// Whether what is asked here comes by TLS.
@@ -199,7 +199,7 @@ final class GatewayRoutes: Sendable {
                 status: .requestHeaderFieldsTooLarge
             )
         }
-        // What was packed besides would be read as it is (RFC 9112 section 6.1).
+        // Other encodings would not be decoded (RFC 9112 section 6.1).
         let codings = request.headers[values: .transferEncoding]
         guard codings.allSatisfy({ $0.lowercased() == "chunked" }), codings.count <= 1 else {
             throw Problem(
@@ -443,7 +443,7 @@ final class GatewayRoutes: Sendable {
         var headers: HTTPFields = [.cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
         if !answer.type.isEmpty { headers[.contentType] = answer.type }
         if answer.status == .serviceUnavailable { headers[.retryAfter] = "1" }
-        // What an operation says of its own stands.
+        // An operation's own fields have precedence.
         for field in answer.headers { headers[field.name] = nil }
         headers.append(contentsOf: answer.headers)
         switch answer.body {

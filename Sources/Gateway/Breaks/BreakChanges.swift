@@ -65,7 +65,7 @@ package final class BreakChanges: BoardObserver {
     package func applied(_ results: [EntryResult], of id: AppendID?, board: Board) {
         let now = self.clock.now()
         self.state.withLock { state in
-            // What time did before comes before.
+            // Earlier effects of time come first.
             self.turn(&state, at: now)
             state.board = board
             for case .changed(let each, let notice) in results {

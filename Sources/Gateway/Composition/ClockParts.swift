@@ -99,7 +99,7 @@ struct ClockParts: Sendable {
         before: GatewayState?,
         configuration: GatewayConfiguration
     ) throws -> Timestamp? {
-        // What was called wrong once stays wrong: it is in the log for good.
+        // A wrong record stays wrong: it is in the log for good.
         let believed = newest.flatMap { newest in before?.acceptedNewest.map { newest <= $0 } ?? false ? nil : newest }
         try clock.begin(
             newest: believed,

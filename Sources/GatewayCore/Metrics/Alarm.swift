@@ -3,7 +3,7 @@
 
 /// The faults that an operator should examine although requests are accepted and counted.
 ///
-/// What keeps a gateway from taking requests is no alarm: then it is not ready.
+/// A fault that keeps a gateway from accepting requests is no alarm: then it is not ready.
 package enum Alarm: String, CaseIterable, Hashable, Sendable {
     /// The configuration or the file of broadcasters could not be read again: what was there before goes on.
     case reload

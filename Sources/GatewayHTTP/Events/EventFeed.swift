@@ -103,7 +103,7 @@ final class EventFeed: Sendable {
         let reader = Reader(streams, self.counts.enter(streams ?? []))
         self.state.withLock { $0.readers[ObjectIdentifier(reader)] = reader }
         self.sink.yield()
-        // What others had a moment ago is here.
+        // The events of a moment ago are here.
         reader.sink.yield()
         return reader
     }
@@ -216,7 +216,7 @@ final class EventFeed: Sendable {
             let isDue = now >= due
             var hasNews = await self.counts.refresh(isDue: isDue)
             if isDue {
-                // What was late makes nothing late.
+                // One late event delays no later one.
                 due = max(due + self.settings.period, now)
                 let document = sampler.sample(at: clock.now)
                 self.put(gateway: Self.event("gateway", HTTPAnswer.encoded(document)))

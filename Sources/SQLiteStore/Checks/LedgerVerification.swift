@@ -111,7 +111,7 @@ package struct LedgerVerification: Hashable, Sendable {
             throw VerificationError.unavailable("\(error)")
         } catch {
             let sentence = "\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))"
-            // What the disk does not take, or let see, says nothing about what it holds.
+            // A disk that cannot be written or read says nothing about its content.
             switch error {
             case StoreError.unusable, StoreCopyError.noSpace, is CocoaError:
                 throw VerificationError.unavailable(sentence)

@@ -15,7 +15,7 @@ enum EventLogSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // What development versions before the first release wrote has other names here, and is refused.
+        // Files of development versions before the first release have other names here, and are refused.
         migrator.registerMigration("log 0.1") { database in
             try database.execute(
                 sql: """

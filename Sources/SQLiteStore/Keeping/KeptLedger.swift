@@ -302,7 +302,7 @@ extension KeptLedger {
 
     private func forgetInTurn(_ session: SessionID, isServing: Bool) async throws -> SessionTraces {
         guard let path = self.directory.withLock({ $0?.path }) else { throw LedgerError.closed }
-        // What another call left comes first, with its names.
+        // An unfinished call comes first, with its names.
         try await self.finishForgetting(self.current)
         try ForgettingFiles(directory: path).writePending(SessionPseudonyms(of: session))
         return try await self.finishForgetting(self.current, isServing: isServing)
