@@ -174,7 +174,7 @@ package struct Gateway: Sendable {
         // Joins that wait for it are answered before it ends.
         if let tokens = keyParts.tokens { order.resources.append(tokens) }
         order.resources += [
-            // It ends late, so that a log that fails while the gateway stops is told of too.
+            // It ends late, so that it also reports a log that fails while the gateway stops.
             LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
             CapacityService(
                 log: stores.log.maintenance,

@@ -117,8 +117,8 @@ extension ConnectionLimit {
     /// - Parameters:
     ///   - socket: the socket, not bound yet.
     ///   - label: its name in metrics.
-    ///   - connections: is told of each that comes and goes.
-    ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
+    ///   - connections: gets each connection's begin and end.
+    ///   - handshakeFailed: is called, on the monitor's thread, for each peer that failed before it showed its key;
     ///     `nil`: peers need no keys.
     /// - Returns: the monitor.
     /// - Throws: where libzmq cannot watch the socket.

@@ -25,7 +25,7 @@ package struct ControlClient: Sendable {
     /// - Parameters:
     ///   - command: its name.
     ///   - arguments: what it needs to know.
-    ///   - progress: is told how far it is.
+    ///   - progress: gets the progress.
     /// - Returns: what the gateway says about it.
     /// - Throws: `ControlError` with a sentence and an exit code.
     package func ask(

@@ -9,7 +9,7 @@ import Foundation
 
 /// The bounds of the control socket.
 package enum ControlLimits {
-    /// The most connections at once; a further one is told so and closed.
+    /// The most connections at once; a further one gets this reason and is closed.
     package static let connectionsMax = 16
     /// The longest line of a command, in bytes, without its end.
     package static let lineBytesMax = 65_536
@@ -27,7 +27,7 @@ package struct ControlTimes: Hashable, Sendable {
     package var idleTimeout: Duration = .seconds(30)
     /// How long a client may take to read anything of what waits for it.
     package var readTimeout: Duration = .seconds(30)
-    /// How often a client is told that its command still runs.
+    /// The interval of messages to a client that its command still runs.
     package var stillRunningInterval: Duration = .seconds(5)
 
     package init() {}

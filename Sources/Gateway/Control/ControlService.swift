@@ -53,7 +53,7 @@ package struct ControlService: Service {
             for await call in self.server.calls {
                 group.addTask { await self.perform(call) }
             }
-            // The calls end with the server; where the task ended before it, it is told by the child above.
+            // The calls end with the server; if the task ended before it, the child above ends them.
             self.server.stop()
             group.cancelAll()
         }

@@ -112,7 +112,7 @@ final class ListenerService: Service {
     }
 
     private func end(_ threads: [OSThread.Handle]) async {
-        // Readers of notices first: each is told, and joins another gateway that answers.
+        // Readers of notices first: each is informed, and joins another gateway that answers.
         self.hub.stop()
         await self.edge.stop()
         for thread in threads { thread.join() }

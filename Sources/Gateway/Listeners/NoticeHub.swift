@@ -224,7 +224,7 @@ final class NoticeHub: NoticeSink, Service {
         for (_, readers) in due { self.sendHead(to: readers) }
     }
 
-    /// Each is told the position up to which it has everything, which is the same for nearly all.
+    /// Sends each the position up to which it has everything, which is the same for nearly all.
     private func sendHead(to readers: [NoticeReader]) {
         let sent = self.tools.clock.now()
         var made: PublishedNotice?
