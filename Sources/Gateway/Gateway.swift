@@ -65,7 +65,7 @@ package struct Gateway: Sendable {
     /// - Parameters:
     ///   - configuration: checked.
     ///   - stores: open; closed when the last of `services` ends.
-    ///   - keys: what signs and checks.
+    ///   - keys: the keys that sign and check.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - manager: the service manager that started the process.
@@ -217,8 +217,8 @@ package struct Gateway: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - access: who may publish from the next request on; the gateway's own key stays as it is.
-    ///   - keys: what signs and checks from the next request on; `nil`: as before.
+    ///   - access: the broadcasters from the next request on; the gateway's own key stays as it is.
+    ///   - keys: the keys that sign and check from the next request on; `nil`: as before.
     ///   - identity: the certificate that listeners who connect from now on are shown; where the ports were bound without one, or
     ///     with one, they stay so.
     package func reload(

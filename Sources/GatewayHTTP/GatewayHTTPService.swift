@@ -32,7 +32,7 @@ package struct GatewayHTTPService: Service {
     ///
     /// - Parameters:
     ///   - configuration: where to listen, and the bounds.
-    ///   - parts: what operations ask of the rest of the gateway.
+    ///   - parts: the parts of the gateway that operations ask.
     ///   - identity: the certificate with which TLS is spoken, and nothing else; `nil`: HTTP is plain.
     ///   - bound: is told where the server listens once it does: HOST:PORT, or https://HOST:PORT.
     package init(

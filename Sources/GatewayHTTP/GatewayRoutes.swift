@@ -29,7 +29,7 @@ final class GatewayRoutes: Sendable {
 
     /// - Parameters:
     ///   - configuration: the bounds.
-    ///   - parts: what operations ask.
+    ///   - parts: the parts of the gateway that operations ask.
     ///   - isEncrypted: whether TLS is spoken.
     ///   - readers: where reports and lists are made.
     init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, isEncrypted: Bool, readers: WorkerThreads) {
@@ -344,7 +344,7 @@ final class GatewayRoutes: Sendable {
     /// - Parameters:
     ///   - request: the request with the token.
     ///   - scope: the scope that the token must grant; `nil`: any valid token.
-    /// - Returns: who asks.
+    /// - Returns: the principal.
     /// - Throws: the refusal as a problem, and where too many wait.
     func authorize(_ request: Request, _ scope: TokenScope?) async throws -> HTTPPrincipal {
         let (authorization, now) = (request.headers[.authorization], self.parts.now())

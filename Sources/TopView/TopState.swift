@@ -194,7 +194,7 @@ package struct TopState: Sendable {
     /// Takes what has happened.
     ///
     /// - Parameters:
-    ///   - event: what it was.
+    ///   - event: the event.
     ///   - own: our clock.
     /// - Returns: what is to be done; `nil`: nothing but to draw.
     package mutating func apply(_ event: Event, at own: Duration) -> Action? {

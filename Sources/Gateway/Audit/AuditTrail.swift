@@ -117,8 +117,8 @@ package final class AuditTrail: Service, Sendable {
     /// Keeps that something was asked for that is about no break.
     ///
     /// - Parameters:
-    ///   - action: what was asked for, in a word.
-    ///   - principal: who asked.
+    ///   - action: the requested action, in a word.
+    ///   - principal: the principal that asked.
     ///   - origin: where from.
     ///   - key: the break that it names all the same; `nil`: none.
     ///   - refusal: why it was refused; `nil`: it was done.

@@ -27,7 +27,7 @@ struct BroadcastSockets: ~Copyable {
     ///   - configuration: checked.
     ///   - keys: the gateway's own; `nil`: nothing is encrypted, and broadcasters are not told apart.
     ///   - budget: how many may connect.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: where there are too many sockets or descriptors, or where libzmq cannot watch the ROUTER.
     init(
         in context: Context,

@@ -23,7 +23,7 @@ struct ClockParts: Sendable {
     ///   - state: what the run before left, and where this one leaves it.
     ///   - retention: whether the log's own time may go on.
     ///   - control: gets the commands of a `SteeredClock`.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: `ClockStart.Refusal` where the wall clock is behind the log.
     init(
         _ configuration: GatewayConfiguration,

@@ -24,9 +24,9 @@ package struct ControlClient: Sendable {
     ///
     /// - Parameters:
     ///   - command: its name.
-    ///   - arguments: what it needs to know.
+    ///   - arguments: the command's arguments.
     ///   - progress: gets the progress.
-    /// - Returns: what the gateway says about it.
+    /// - Returns: the gateway's answer.
     /// - Throws: `ControlError` with a sentence and an exit code.
     package func ask(
         _ command: String,

@@ -24,7 +24,7 @@ package struct ControlService: Service {
     ///
     /// - Parameters:
     ///   - directory: the data directory, which the caller holds: a socket file in it is a leftover and replaced.
-    ///   - commands: what can be asked for.
+    ///   - commands: the available commands.
     ///   - times: for tests.
     ///   - metrics: counts limits that are reached.
     ///   - logger: for people.

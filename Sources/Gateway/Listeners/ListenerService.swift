@@ -27,12 +27,12 @@ final class ListenerService: Service {
     private let hub: NoticeHub
 
     /// - Parameters:
-    ///   - edge: what the loops have in common; there is a thread for each of its inboxes.
+    ///   - edge: the state that the loops share; there is a thread for each of its inboxes.
     ///   - settings: limits and times of requests.
-    ///   - leases: who listens.
+    ///   - leases: the listening sessions.
     ///   - counting: counts connections of all sockets.
     ///   - hub: notices for those who hear them by other ways.
-    ///   - tools: what decisions need.
+    ///   - tools: the parts that decisions need.
     /// - Throws: where there are too many descriptors.
     init(
         edge: EdgeShared,

@@ -77,7 +77,7 @@ final class NoticeHub: NoticeSink, Service {
     /// A reader comes; it hears nothing before `begin`.
     ///
     /// - Parameters:
-    ///   - session: who reads.
+    ///   - session: the session that reads.
     ///   - stream: what.
     ///   - address: where it comes from.
     ///   - left: called once when it is not here any more.

@@ -69,7 +69,7 @@ extension ServiceManager {
     /// - Parameters:
     ///   - status: what takes long, for people.
     ///   - body: the start.
-    /// - Returns: what `body` returns.
+    /// - Returns: the result of `body`.
     /// - Throws: what `body` throws.
     package func whileStarting<Value: Sendable>(
         _ status: String,

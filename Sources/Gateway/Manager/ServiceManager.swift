@@ -30,7 +30,7 @@ package final class ServiceManager: Sendable {
     package let watchdog: Duration?
 
     /// - Parameters:
-    ///   - environment: what the manager said.
+    ///   - environment: the manager's environment variables.
     ///   - warn: takes the sentence about a manager that cannot be told anything.
     package init(_ environment: ManagerEnvironment, warn: @escaping @Sendable (String) -> Void) {
         self.warn = warn

@@ -130,7 +130,7 @@ struct TraceFile: ~Copyable {
     ///
     /// - Parameters:
     ///   - descriptor: of the file.
-    ///   - bytes: what is written.
+    ///   - bytes: the bytes to write.
     /// - Returns: how many bytes were, or the negated errno.
     static func writeSome(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in

@@ -142,7 +142,7 @@ final class EventFeed: Sendable {
     /// The new events for a reader.
     ///
     /// - Parameters:
-    ///   - reader: who reads.
+    ///   - reader: the reader.
     ///   - cursor: up to where; moves on.
     /// - Returns: the events as bytes, and whether there are more.
     func take(_ reader: Reader, _ cursor: inout Cursor) -> (bytes: [UInt8], hasMore: Bool) {

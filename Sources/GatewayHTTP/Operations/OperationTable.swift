@@ -9,7 +9,7 @@ struct OperationTable: Sendable {
     let operations: [Operation]
 
     /// - Parameters:
-    ///   - parts: what operations ask.
+    ///   - parts: the parts of the gateway that operations ask.
     ///   - events: makes the events; `nil`: there are none.
     ///   - limits: of HTTP's server.
     init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {

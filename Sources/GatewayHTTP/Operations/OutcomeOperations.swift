@@ -110,8 +110,8 @@ struct OutcomeReader: Sendable {
     /// Looks whether everything from a position on is kept.
     ///
     /// - Parameters:
-    ///   - log: what is read.
-    ///   - from: what was read last; `nil`: nothing.
+    ///   - log: the log to read.
+    ///   - from: the position that was read last; `nil`: none.
     ///   - filter: which rows are wanted.
     ///   - limit: the most rows.
     /// - Throws: a problem where the position is gone, and what the log says.

@@ -63,7 +63,7 @@ package struct LedgerVerification: Hashable, Sendable {
     ///   - dataDirectory: its path.
     ///   - ledgerOnly: whether to compare the ledger only with itself.
     ///   - progress: told how far it is.
-    /// - Returns: what was found.
+    /// - Returns: the findings.
     /// - Throws: `VerificationError`.
     package static func run(
         in dataDirectory: String,

@@ -59,7 +59,7 @@ package struct Stores: Sendable {
     /// - Parameters:
     ///   - directory: where.
     ///   - body: may use them until it returns.
-    /// - Returns: what `body` returns.
+    /// - Returns: the result of `body`.
     /// - Throws: what `open` and `body` throw.
     package static func lend<Value>(
         of directory: StoreDirectory,

@@ -126,7 +126,7 @@ enum EventLogSchema {
     ///
     /// - Parameters:
     ///   - database: to read.
-    ///   - needle: what to look for.
+    ///   - needle: the bytes to look for.
     ///   - lane: the number of the lane.
     ///   - offset: begins behind it.
     ///   - recordsMax: so many records are looked at.

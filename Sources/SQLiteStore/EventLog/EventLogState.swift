@@ -141,7 +141,7 @@ extension EventLogState {
 
     /// Takes an append.
     ///
-    /// - Returns: what becomes of it.
+    /// - Returns: the decision about it.
     mutating func enqueue(
         _ record: [UInt8],
         id: AppendID?,

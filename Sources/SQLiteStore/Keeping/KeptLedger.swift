@@ -282,7 +282,7 @@ extension KeptLedger {
     /// the next call, and by the next start.
     ///
     /// - Parameters:
-    ///   - session: who is forgotten.
+    ///   - session: the session to forget.
     ///   - isServing: whether appends may not wait for long; then a large log keeps the pages that it uses no more.
     /// - Returns: what there was of it.
     /// - Throws: where it has to be done again.
