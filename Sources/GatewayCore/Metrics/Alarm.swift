@@ -25,10 +25,10 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case retention
     /// The event log has not answered for long: nothing that needs it is confirmed, and everything else goes on.
     case logSilent
-    /// The event log uses most of the room that it may take, or all of it.
-    case logRoom
-    /// The disk of the data directory has hardly any room.
-    case diskRoom
+    /// The event log uses most of its limit, or all of it.
+    case logNearlyFull
+    /// The disk of the data directory is nearly full.
+    case diskNearlyFull
     /// So many connections are open that no more are accepted.
     case connections
     /// The trace file cannot be written: the spans are lost, and everything else goes on.
