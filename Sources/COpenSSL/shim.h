@@ -12,7 +12,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-// What OpenSSL has as macros only.
+// Functions for OpenSSL's macros.
 static inline int cuecast_ssl_set_versions(SSL_CTX *context) {
   return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
          SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1;

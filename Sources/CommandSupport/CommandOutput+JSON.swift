@@ -7,7 +7,7 @@ extension CommandOutput {
     /// A value as programs read it: one JSON object, its keys in order.
     ///
     /// - Parameters:
-    ///   - value: what is encoded.
+    ///   - value: the value to encode.
     ///   - isPretty: whether it takes several lines, for people who look at it too.
     /// - Returns: the text, without an end of line.
     /// - Throws: what the value's encoding throws.
@@ -21,7 +21,7 @@ extension CommandOutput {
     /// Prints a value as JSON.
     ///
     /// - Parameters:
-    ///   - value: what is printed.
+    ///   - value: the value to print.
     ///   - isPretty: whether it takes several lines.
     /// - Throws: what the value's encoding throws.
     package static func say(json value: some Encodable, isPretty: Bool = false) throws {

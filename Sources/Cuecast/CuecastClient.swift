@@ -53,7 +53,7 @@ public final class CuecastClient: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: where the gateway is, which stream, and what else differs from the defaults.
-    ///   - transport: what carries the frames.
+    ///   - transport: the transport of the frames.
     ///   - advertisements: the observers, where they are to outlive this client.
     ///   - logger: where a few lines go about losing and finding the gateway.
     /// - Throws: ``CuecastError/invalidConfiguration(_:)`` with the rule that was broken.

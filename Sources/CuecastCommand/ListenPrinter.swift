@@ -26,7 +26,7 @@ final class ListenPrinter: Sendable {
     /// One event.
     ///
     /// - Parameters:
-    ///   - event: what has happened.
+    ///   - event: the event.
     ///   - session: the id of the session that has begun; programs get it with that event.
     func print(_ event: ListenerEvent, session: String? = nil) {
         guard var line = ListenLine(event) else { return }

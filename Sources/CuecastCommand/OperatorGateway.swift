@@ -22,7 +22,7 @@ struct OperatorGateway: Sendable {
     ///
     /// - Parameters:
     ///   - gateway: where it is.
-    ///   - access: who asks, and whom to believe.
+    ///   - access: the caller's token, and the check of the certificate.
     ///   - what: what comes over HTTP, as the beginning of a sentence.
     /// - Throws: where that was said wrongly; it is told by then.
     init(_ gateway: GatewayOptions, _ access: OperatorOptions, for what: String) throws {

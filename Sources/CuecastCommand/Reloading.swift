@@ -24,7 +24,7 @@ actor Reloader {
 
     /// - Parameters:
     ///   - options: read again.
-    ///   - running: what the process was opened with.
+    ///   - running: the configuration that the process was opened with.
     ///   - process: takes over what has changed.
     init(_ options: ServeConfiguration, running: RunningConfiguration, of process: GatewayProcess) {
         self.options = options
@@ -38,7 +38,7 @@ actor Reloader {
     /// Reads everything again.
     ///
     /// - Parameter way: how it was asked for, for the log.
-    /// - Returns: what changed.
+    /// - Returns: the changes.
     /// - Throws: `ConfigurationFaults` where anything is wrong; it is logged and an alarm too.
     @discardableResult
     func reload(_ way: String) async throws -> ReloadDocument {

@@ -163,7 +163,7 @@ final class WorkerCrew: Sendable {
     private func read(_ handle: FileHandle, of number: Int) {
         var rest = Data()
         while true {
-            // What is there, and not until a buffer is full; nothing is the end.
+            // Reads the available bytes, and does not wait for a full buffer; none is the end.
             let part = handle.availableData
             guard !part.isEmpty else { break }
             rest += part

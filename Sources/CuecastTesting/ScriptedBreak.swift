@@ -30,7 +30,7 @@ public struct ScriptedBreak: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - id: its id.
-    ///   - advertisements: what plays, first to last.
+    ///   - advertisements: the advertisements, first to last.
     ///   - duration: the most that it lasts; `nil`: as long as its advertisements together.
     public init(_ id: String, _ advertisements: [ScriptedAdvertisement], duration: Duration? = nil) {
         self.id = id

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-// What players told it.
+// Reports of players.
 extension ScriptedGateway {
     /// The outcome that stands for each advertisement and session, in the order in which they were told.
     ///
@@ -76,7 +76,7 @@ extension ScriptedGateway {
     /// Waits for a request of this kind, also one that is here already.
     ///
     /// - Parameters:
-    ///   - kind: what is asked.
+    ///   - kind: the kind of the request.
     ///   - number: the how manieth of its kind: 1 is the first.
     ///   - limit: how long to wait.
     /// - Returns: the request.
@@ -97,7 +97,7 @@ extension ScriptedGateway {
     ///   - limit: how long to wait.
     ///   - what: what is waited for, for the error's sentence.
     ///   - find: gives what is waited for, or `nil` while it is not so; it is asked after each change.
-    /// - Returns: what `find` gave.
+    /// - Returns: the result of `find`.
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
     public func wait<Value: Sendable>(
         within limit: Duration = .seconds(600),

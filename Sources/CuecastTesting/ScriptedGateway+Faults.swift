@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-// What can go wrong.
+// Faults.
 extension ScriptedGateway {
     /// Whether players can connect; connections that are there stay.
     public var isReachable: Bool {

@@ -280,7 +280,7 @@ public final class ScriptedGateway: ListenerTransport {
     /// - Parameters:
     ///   - breakID: the break.
     ///   - lead: when it ends.
-    ///   - endMode: what becomes of the advertisement that plays; `nil`: what the break says.
+    ///   - endMode: the effect on the playing advertisement; `nil`: what the break says.
     /// - Throws: ``ScriptedGatewayError/wrongState(_:)`` where it starts later, or ends sooner as it is.
     public func end(
         _ breakID: String,

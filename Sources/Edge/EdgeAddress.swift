@@ -52,7 +52,7 @@ struct EdgeAddresses {
     /// - Parameters:
     ///   - address: which.
     ///   - connectionsMax: how many an address may have; 0: no limit.
-    /// - Returns: what its connections have taken; `nil`: it has as many connections as it may.
+    /// - Returns: the rate limits' counters of its connections; `nil`: it has as many connections as it may.
     mutating func admit(_ address: PeerAddress, connectionsMax: Int) -> EdgeAddress? {
         if let known = self.entries[address] {
             guard connectionsMax == 0 || known.connectionCount < connectionsMax else { return nil }

@@ -62,7 +62,7 @@ package struct EdgeConnection: Sendable {
     package private(set) var peer: Peer?
     /// How many frames of the message at hand have come.
     private var frameCount = 0
-    /// The first of them, where it may be what answers are told apart by.
+    /// The first of them, if it may be the correlation of the answer.
     private var correlation: EdgeCorrelation?
     /// Whether the first of them, or the one behind the correlation, is the empty one before a request.
     private var hasDelimiter = false

@@ -153,7 +153,7 @@ package protocol EdgeDelegate: AnyObject {
     ///   - peer: whose it is.
     ///   - mayBeginSession: whether its connection may begin a session.
     ///   - push: whether notices can go to its connection, and whose do.
-    /// - Returns: what becomes of it.
+    /// - Returns: the decision about it.
     func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer
 
     /// All input of this iteration was handled: gathered requests can be submitted.
@@ -177,9 +177,9 @@ package protocol EdgeDelegate: AnyObject {
     /// Whether a connection goes on hearing a stream; asked for all of them when the rules have changed.
     ///
     /// - Parameters:
-    ///   - stream: what it hears.
+    ///   - stream: the stream that it receives.
     ///   - session: the session that joined on the connection; `nil`: the connection subscribed.
-    ///   - proof: what lets it hear a protected stream.
+    ///   - proof: its right to receive a protected stream.
     /// - Returns: whether it does. If not, a subscriber loses the subscription, and a joined session loses its connection.
     func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool
 

@@ -61,7 +61,7 @@ extension EdgeLoop {
             self.flushAnswers()
             if self.connections.slots[index].generation == generation { self.close(index) }
         } catch {
-            // The peer is told why, where there is a way to say it.
+            // The peer gets the reason if the protocol can carry it.
             self.sendPipe(index)
             if self.connections.slots[index].generation == generation { self.close(index, .encryption(error)) }
         }

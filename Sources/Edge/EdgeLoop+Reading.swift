@@ -245,7 +245,7 @@ extension EdgeLoop {
     ///
     /// - Parameters:
     ///   - peer: whose request it is.
-    ///   - decide: is told whether the connection may begin a session, and whether notices can go to it; answers now.
+    ///   - decide: gets whether the connection may begin a session, and whether notices can go to it; answers now.
     package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
         guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }
         let answer = decide(self.mayBeginSession(index), self.pushPlace(index))

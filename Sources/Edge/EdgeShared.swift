@@ -147,7 +147,7 @@ package final class EdgeShared: NoticeSink {
 
     /// A connection comes from an address.
     ///
-    /// - Returns: what the address has taken; `nil`: it has as many connections as it may.
+    /// - Returns: the rate limits' counters of the address; `nil`: it has as many connections as it may.
     func admit(_ address: PeerAddress) -> EdgeAddress? {
         self.addresses.withLock { $0.admit(address, connectionsMax: self.settings.connectionsPerAddressMax) }
     }

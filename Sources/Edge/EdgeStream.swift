@@ -45,8 +45,8 @@ final class EdgeStream {
     ///
     /// - Parameters:
     ///   - streams: all.
-    ///   - total: what their rings hold.
-    ///   - bytesMax: what they may hold.
+    ///   - total: the bytes in their rings.
+    ///   - bytesMax: the most bytes in their rings.
     /// - Returns: whether it was too much.
     static func bound(_ streams: some Collection<EdgeStream>, _ total: Total, bytesMax: Int) -> Bool {
         guard total.bytes > bytesMax else { return false }

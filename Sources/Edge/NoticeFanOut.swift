@@ -21,7 +21,7 @@ struct NoticeFanOut {
     private var ringBytesReported = 0
 
     /// - Parameters:
-    ///   - shared: what all loops have in common.
+    ///   - shared: the state that all loops share.
     ///   - sequences: the newest notice of each stream that was sent before.
     init(_ shared: EdgeShared, sequences: [StreamID: UInt64]) {
         self.shared = shared

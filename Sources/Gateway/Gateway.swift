@@ -65,7 +65,7 @@ package struct Gateway: Sendable {
     /// - Parameters:
     ///   - configuration: checked.
     ///   - stores: open; closed when the last of `services` ends.
-    ///   - keys: what signs and checks.
+    ///   - keys: the keys that sign and check.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - manager: the service manager that started the process.
@@ -166,7 +166,7 @@ package struct Gateway: Sendable {
                 workers: [followers.boardThread],
                 monitors: [broadcasters.monitor]
             ),
-            // What any service below answers stands in the audit.
+            // The answers of all services below are in the audit.
             audit,
             // All services below may make spans.
             traces.writer,
@@ -174,7 +174,7 @@ package struct Gateway: Sendable {
         // Joins that wait for it are answered before it ends.
         if let tokens = keyParts.tokens { order.resources.append(tokens) }
         order.resources += [
-            // It ends late, so that a log that fails while the gateway stops is told of too.
+            // It ends late, so that it also reports a log that fails while the gateway stops.
             LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
             CapacityService(
                 log: stores.log.maintenance,
@@ -217,8 +217,8 @@ package struct Gateway: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - access: who may publish from the next request on; the gateway's own key stays as it is.
-    ///   - keys: what signs and checks from the next request on; `nil`: as before.
+    ///   - access: the broadcasters from the next request on; the gateway's own key stays as it is.
+    ///   - keys: the keys that sign and check from the next request on; `nil`: as before.
     ///   - identity: the certificate that listeners who connect from now on are shown; where the ports were bound without one, or
     ///     with one, they stay so.
     package func reload(

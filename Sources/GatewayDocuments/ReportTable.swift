@@ -24,7 +24,7 @@ extension ReportDocument {
                     counts.delivered, counts.played, counts.ignored, counts.failed, counts.unknown,
                     counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds,
                 ]
-                // What is not known, and the variant where it is all of them, is an empty cell.
+                // An unknown value is an empty cell, and so is the variant if it means all.
                 let rest =
                     numbers.map { $0.map { "\($0)" } ?? "" }
                     + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]

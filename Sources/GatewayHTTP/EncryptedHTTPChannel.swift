@@ -107,7 +107,7 @@ final class TLSDetectionHandler: ChannelInboundHandler {
         var answer = context.channel.allocator.buffer(string: head.joined(separator: "\r\n") + "\r\n\r\n")
         answer.writeBytes(body)
         context.writeAndFlush(self.wrapOutboundOut(answer), promise: nil)
-        // What is still to come is not read: the answer must be with the peer before the connection is reset.
+        // Further input is not read: the answer must reach the peer before the connection is reset.
         context.close(mode: .output, promise: nil)
     }
 }

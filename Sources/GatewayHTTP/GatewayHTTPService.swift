@@ -14,7 +14,7 @@ import SystemSupport
 
 /// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only, and there over HTTP/2, too.
 ///
-/// What changes something needs a token, from loopback too; what may be read without one, the configuration says.
+/// Changes need a token, from loopback too; the configuration says which reads need none.
 ///
 /// One thread moves bytes and answers what needs no work, health first of all; few others, which stand back, make reports
 /// and lists. Nothing of it runs on the threads that everybody shares.
@@ -32,7 +32,7 @@ package struct GatewayHTTPService: Service {
     ///
     /// - Parameters:
     ///   - configuration: where to listen, and the bounds.
-    ///   - parts: what operations ask of the rest of the gateway.
+    ///   - parts: the parts of the gateway that operations ask.
     ///   - identity: the certificate with which TLS is spoken, and nothing else; `nil`: HTTP is plain.
     ///   - bound: is told where the server listens once it does: HOST:PORT, or https://HOST:PORT.
     package init(

@@ -14,7 +14,7 @@ package final class HTTPEndpointFile: Sendable {
 
     /// - Parameters:
     ///   - directory: the data directory.
-    ///   - identity: what is shown; `nil`: HTTP is plain.
+    ///   - identity: the certificate to show; `nil`: HTTP is plain.
     package init(in directory: String, _ identity: HTTPIdentityHolder?) {
         self.path = "\(directory)/\(SecretFileNames.httpEndpoint)"
         self.identity = identity

@@ -61,7 +61,7 @@ package final class HTTPIdentityHolder: Sendable {
     private let metrics: MetricRegistry
 
     /// - Parameters:
-    ///   - identity: what is shown at first.
+    ///   - identity: the first certificate to show.
     ///   - metrics: are told until when it is valid.
     package init(_ identity: HTTPIdentity, metrics: MetricRegistry) {
         self.state = Mutex(identity)

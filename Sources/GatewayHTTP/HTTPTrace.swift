@@ -20,7 +20,7 @@ final class HTTPTrace: Sendable {
 
     /// - Parameters:
     ///   - headers: the values of `traceparent`, each once.
-    ///   - side: who asks.
+    ///   - side: the kind of caller.
     ///   - operation: what is asked.
     ///   - came: when, by the gateway's clock.
     init(_ headers: [String], from side: TraceSampler.Side, _ operation: Operation, at came: Timestamp) {

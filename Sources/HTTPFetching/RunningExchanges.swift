@@ -107,7 +107,7 @@ final class RunningExchanges: NSObject, URLSessionDataDelegate {
             running[id]?.isRedirecting = true
             return true
         }
-        // What is over is not answered any more: on Linux the answer would trap.
+        // A finished exchange is not answered any more: on Linux the answer would trap.
         guard isWanted else { return }
         completionHandler(nil)
         let isOver = self.running.withLock { running in

@@ -83,7 +83,7 @@ package enum SecretFile {
     ///   - path: the file.
     ///   - bytesMax: nothing larger is read.
     ///   - limit: the name of that limit, for the sentence.
-    /// - Returns: what stands in it, and who else may read or change it.
+    /// - Returns: its content, and the other users that may read or change it.
     /// - Throws: a fault; also where it is no file, such as a pipe, which must not hold up a start.
     package static func read(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> Contents {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -147,7 +147,7 @@ package enum SecretFile {
     ///   - path: the file.
     ///   - bytesMax: nothing larger is read.
     ///   - limit: the name of that limit, for the sentence.
-    /// - Returns: what stands in it.
+    /// - Returns: its content.
     /// - Throws: a fault; also where others may read it, because then it is no secret.
     package static func secret(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> [UInt8] {
         let found = try self.read(path, bytesMax: bytesMax, limit: limit)
@@ -161,7 +161,7 @@ package enum SecretFile {
     ///   - path: the file.
     ///   - bytesMax: nothing larger is read.
     ///   - limit: the name of that limit, for the sentence.
-    /// - Returns: what stands in it, and who else may read it.
+    /// - Returns: its content, and the other users that may read it.
     /// - Throws: a fault; also where others may change it.
     package static func trusted(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> Contents {
         let found = try self.read(path, bytesMax: bytesMax, limit: limit)

@@ -24,7 +24,7 @@ extension SecretFile {
             let file = Self.file(path)
             let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else { throw SecretFile.systemFault(path, "it cannot be written") }
-            // What was opened may have taken the file's place before it was locked: then it is the file.
+            // The opened draft may have replaced the file before it was locked: then it is the file.
             var (held, named) = (stat(), stat())
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &held) == 0,
                 unsafe stat(file, &named) == 0, held.st_ino == named.st_ino

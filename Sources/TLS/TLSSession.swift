@@ -84,7 +84,7 @@ package final class TLSSession {
     ///
     /// - Parameters:
     ///   - identity: the server's.
-    ///   - pipe: what comes and goes; of the same thread.
+    ///   - pipe: the buffers for input and output; of the same thread.
     package convenience init?(_ identity: TLSIdentity, through pipe: TLSPipe) {
         unsafe self.init(identity.handle, of: identity, through: pipe)
         unsafe SSL_set_accept_state(self.handle)
@@ -97,7 +97,7 @@ package final class TLSSession {
     /// - Parameters:
     ///   - trust: whose certificates are taken.
     ///   - server: the name or the address that must stand in the server's certificate.
-    ///   - pipe: what comes and goes; of the same thread.
+    ///   - pipe: the buffers for input and output; of the same thread.
     package convenience init?(_ trust: TLSTrust, server: String, through pipe: TLSPipe) {
         guard !server.isEmpty, !server.utf8.contains(0) else { return nil }
         unsafe self.init(trust.handle, of: trust, through: pipe)

@@ -46,7 +46,7 @@ package enum Base64URL {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // What is left over belongs to no byte.
+        // The remaining bits belong to no byte.
         guard buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
         return bytes
     }

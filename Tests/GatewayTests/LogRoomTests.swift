@@ -44,7 +44,7 @@ struct LogRoomTests {
             let broadcaster = try await running.broadcaster()
             try await broadcaster.publish("later", start: .after(.seconds(600)), duration: .seconds(30))
             self.station.log.set(usage: Self.near)
-            try await until("it alarms") { running.gateway.readiness.alarms.contains { $0.alarm == "logRoom" } }
+            try await until("it alarms") { running.gateway.readiness.alarms.contains { $0.alarm == "logNearlyFull" } }
             #expect(running.gateway.readiness.missing.isEmpty)
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
             #expect(running.metrics.value(.logUsedBytes) == 80 && running.metrics.value(.logUsedBytesMax) == 100)

@@ -133,7 +133,7 @@ public struct AdPluginConformance {
         let plugin = self.makePlugin()
         let leftovers = self.makeLeftovers(plugin, config)
         let deadline = ContinuousClock.now + self.options.answerWaitMax
-        // What a presenter began on behalf of its load may hold them for a moment.
+        // Work that a presenter began for its load may hold them for a moment.
         while leftovers.probe != nil || leftovers.parent != nil, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(5))
             if Task.isCancelled { break }

@@ -57,7 +57,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// - Parameters:
     ///   - advertisements: the client's advertisements.
     ///   - stream: the stream that it listens to; other ad units fail.
-    ///   - fetcher: what fetches the images.
+    ///   - fetcher: the fetcher of the images.
     ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
     @_spi(Rendering)
     public convenience init(
@@ -90,7 +90,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// - Parameters:
     ///   - advertisements: the client's advertisements, which nothing else takes.
     ///   - stream: the stream that it listens to; other ad units fail.
-    ///   - fetcher: what fetches the images.
+    ///   - fetcher: the fetcher of the images.
     ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
     @_spi(Rendering)
     public convenience init(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What UIKit's and AppKit's views have in common; `HeadlessBindings` has the same without a screen.
+// The common part of UIKit's and AppKit's views; `HeadlessBindings` has the same without a screen.
 #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
 internal import Foundation
 

@@ -95,7 +95,7 @@ public final class AdPresentationSession {
     /// A session that has loaded nothing.
     ///
     /// - Parameters:
-    ///   - adConfig: what is loaded.
+    ///   - adConfig: the configuration of the load.
     ///   - parentVC: presents what covers the screen; held weakly.
     ///   - container: the view that a banner is put into; held weakly. `nil`: the app takes it from ``adView``.
     ///   - manager: the providers, in the order in which they are tried.

@@ -7,7 +7,7 @@ public import Foundation
 @_spi(ProviderChecks)
 @nonexhaustive
 public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    // What a host sees and refuses.
+    // Rules that a host checks and enforces.
 
     /// Nothing is reported before the load.
     case silentBeforeLoad = "silent-before-load"
@@ -34,7 +34,7 @@ public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConver
     /// `.uninitialized` is never reported.
     case neverUninitialized = "never-uninitialized"
 
-    // What only a check sees.
+    // Rules that only a check sees.
 
     /// A load is answered.
     case answersInTime = "answers-in-time"

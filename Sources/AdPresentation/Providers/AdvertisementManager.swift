@@ -33,7 +33,7 @@ public final class AdvertisementManager {
     /// - Returns: whether it was added: not where there are 64 already.
     @discardableResult
     public func register(_ type: any AdPluginProtocol.Type, configurationJSON: NSDictionary? = nil) -> Bool {
-        // What is changed later in a dictionary that was mutable does not count.
+        // Later changes of a mutable dictionary do not count.
         let configuration = configurationJSON?.copy() as? NSDictionary
         return self.register { type.init(configurationJSON: configuration) }
     }

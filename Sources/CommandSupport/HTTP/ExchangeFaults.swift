@@ -17,7 +17,7 @@ import Musl
 /// Sentences for the errors of a connection.
 enum ExchangeFaults {
     /// - Parameters:
-    ///   - error: what went wrong.
+    ///   - error: the error.
     ///   - channel: where; `nil`: it never came to one.
     ///   - trust: who was believed.
     ///   - limits: of the exchange.

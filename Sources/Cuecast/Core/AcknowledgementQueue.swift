@@ -70,7 +70,7 @@ struct AcknowledgementQueue: Sendable {
         self.bytesMax = bytesMax
         self.retries = retries
         for record in kept.sorted(by: { $0.number < $1.number }) { self.insert(record) }
-        // What earlier runs left is on the disk.
+        // The entries of earlier runs are on the disk.
         if case .committing = disk { self.tellableThrough = self.lastNumber }
     }
 

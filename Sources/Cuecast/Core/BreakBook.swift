@@ -112,7 +112,7 @@ struct BreakBook: Sendable {
         for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
             // Its time may have passed while the client was not connected: then it expires, like any other.
             if case .held = entry.phase, entry.notice.playLimit.isReached(at: moment) { continue }
-            // What is playing and ends in this moment is left out too, and was not cancelled.
+            // An ad that plays and ends in this moment is left out too, and was not cancelled.
             let isEnding =
                 entry.phase == .queued && entry.notice.playLimit.local(at: moment) <= moment.now + .seconds(1)
             if !isEnding { effects += self.cancel(id, .cancelled) }
@@ -316,7 +316,7 @@ struct BreakBook: Sendable {
             effects.append(.missed(entry.notice, .tooLate))
         } else {
             self.entries[id]?.phase = .queued
-            // What remains begins now where it begins late: nothing is played from its middle.
+            // A late rest begins now: no ad is played from its middle.
             let contentStart =
                 trimmed.dropped.isEmpty ? batch.contentStart(start, playhead: moment.playhead) : moment.playhead
             effects.append(.queue(entry.notice, trimmed.kept, contentStart: contentStart))

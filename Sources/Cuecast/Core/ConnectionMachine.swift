@@ -60,7 +60,7 @@ struct ConnectionMachine: Sendable {
     private(set) var state = State.idle
 
     /// - Parameters:
-    ///   - stream: what is heard.
+    ///   - stream: the stream of the listener.
     ///   - usesToken: whether the app is asked for a token, once on each connection.
     ///   - usesPush: whether one connection is to carry notices too.
     ///   - gatewayCount: how many addresses there are.
@@ -135,7 +135,7 @@ struct ConnectionMachine: Sendable {
     /// begins anew; a connection has to show that it still goes. Without a network tries are as rare as they can be, and a
     /// connection is left alone.
     ///
-    /// - Returns: what to do, and whether to ask the gateway for a sign of life.
+    /// - Returns: the actions, and whether to ask the gateway for a sign of life.
     mutating func networkChanged(
         isAvailable: Bool,
         now: LocalInstant,
@@ -263,7 +263,7 @@ struct ConnectionMachine: Sendable {
     /// The gateway does not take the join as it is: perhaps because it asks for notices on a connection that cannot carry
     /// them.
     ///
-    /// - Returns: what to do; `nil` where the join asked for no notices.
+    /// - Returns: the actions; `nil` if the join asked for no notices.
     mutating func joinInvalid(now: LocalInstant) -> [Action]? {
         self.sentProof == .answer ? self.doWithoutPush(now: now) : nil
     }
@@ -329,7 +329,7 @@ struct ConnectionMachine: Sendable {
     ///   - leaves: whether this address is of no use for now, however good it was.
     ///   - now: the time.
     ///   - jitter: where the randomness of the wait comes from.
-    /// - Returns: what to do about it.
+    /// - Returns: the actions.
     mutating func lose(
         reason: ConnectionLoss,
         atLeast: Duration = .zero,

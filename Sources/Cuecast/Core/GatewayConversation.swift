@@ -25,7 +25,7 @@ struct GatewayConversation: Sendable {
     private var jitter: JitterSource
 
     /// - Parameters:
-    ///   - settings: what the app configured.
+    ///   - settings: the app's settings.
     ///   - session: the id of the session.
     ///   - resumed: the session as an earlier run of the app kept it.
     ///   - jitter: of its own.

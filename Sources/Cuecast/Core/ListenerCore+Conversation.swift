@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-// What the gateway says, and what is asked of it.
+// Messages of the gateway, and requests to it.
 extension ListenerCore {
     /// An event of the transport on connection number `attempt`; events of earlier connections do not count.
     mutating func transport(_ event: ListenerConnectionEvent, attempt: Int, now: LocalInstant) {

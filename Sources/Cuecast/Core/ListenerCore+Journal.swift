@@ -41,7 +41,7 @@ extension ListenerJournal.Opened {
     }
 }
 
-// What became of the entries of the journal.
+// The results of the journal's entries.
 extension ListenerCore {
     /// The journal says what became of entries.
     mutating func journal(_ report: ListenerJournal.Report, now: LocalInstant) {

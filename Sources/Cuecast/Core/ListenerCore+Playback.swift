@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-// What the app asks for and reports, and what breaks lead to.
+// The app's requests and reports, and the effects of breaks.
 extension ListenerCore {
     /// The next advertisement, where there is one and the current one is over; one that `isShown` waits for no other.
     mutating func nextAdvertisement(now: LocalInstant, isShown: Bool = false) -> Advertisement? {

@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 
-// What earlier runs of the app left, and what this one leaves to the next.
+// The state of earlier runs of the app, and the state for the next.
 extension ListenerCore {
     /// An advertisement that had no outcome when the app was ended.
     struct Leftover: Sendable {

@@ -91,10 +91,10 @@ struct ListenerCore: Sendable {
     var output = Output()
 
     /// - Parameters:
-    ///   - settings: what the app configured.
+    ///   - settings: the app's settings.
     ///   - session: the id of the session, unless an earlier run's goes on.
     ///   - origin: the instant that local instants count from.
-    ///   - state: what earlier runs of the app left.
+    ///   - state: the state of earlier runs of the app.
     ///   - wallTime: this device's clock at local instant 0, for nothing but how long ago that was.
     ///   - disk: where entries go.
     ///   - seed: of the jitter.

@@ -25,7 +25,7 @@ struct ListenerSettings: Sendable {
     var delay: ListenerDelay
 
     /// - Parameters:
-    ///   - configuration: what the app wants.
+    ///   - configuration: the app's configuration.
     ///   - takesPush: what the transport says of itself.
     /// - Throws: the rule that the configuration breaks.
     init(_ configuration: ListenerConfiguration, takesPush: Bool = true) throws(CuecastError) {

@@ -107,7 +107,7 @@ struct PlayQueue: Sendable {
         for index in self.batches.indices where self.batches[index].breakID == id {
             self.batches[index].limit = .playhead(end)
         }
-        // What was to be stopped plays on to the new end, or to its own.
+        // An ad that was to be stopped plays on to the new end, or to its own.
         for index in self.open.indices
         where self.open[index].advertisement.key.breakID == id && self.open[index].stopAt != nil {
             let ownEnd = moment.playhead + self.open[index].playback.rest(at: moment.now)

@@ -63,7 +63,7 @@ struct PositionFollower: Sendable {
 
     /// The connection is gone.
     ///
-    /// What comes next needs a join. The position stays.
+    /// The next notice needs a join. The position stays.
     mutating func disconnected() {
         self.state = .unjoined
         self.waiting = []

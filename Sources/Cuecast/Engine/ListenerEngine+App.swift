@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// What the app does.
+// The app's calls.
 extension ListenerEngine {
     func nextAdvertisement(isShown: Bool = false) -> Advertisement? {
         self.step { $0.nextAdvertisement(now: $1, isShown: isShown) } ?? nil

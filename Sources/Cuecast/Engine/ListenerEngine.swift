@@ -313,7 +313,7 @@ final class ListenerEngine: Sendable {
 
     private func connect(attempt: Int, gateway: Int) {
         self.state.withLock { $0.life.connecting(attempt) }
-        // What the connection says from here on is performed after this action, so that it finds the connection in its place.
+        // Events of the connection from here on are handled after this action, so that it finds the connection in its place.
         self.link.connect(to: self.configuration.gateway(gateway)) { [weak self] event in
             self?.received(event, attempt: attempt)
         }

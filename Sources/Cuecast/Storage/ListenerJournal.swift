@@ -180,7 +180,7 @@ final class ListenerJournal: Sendable {
             guard let lock = try self.files.lock(path + ".lock") else { return .inUse }
             disk.lock = lock
             var problems: [String] = []
-            // What could not be written in the last session is known in memory only.
+            // Entries that could not be written in the last session are in memory only.
             if disk.failedAt == nil {
                 switch try self.read(path) {
                 case .success(let contents):

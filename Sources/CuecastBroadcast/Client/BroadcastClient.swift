@@ -115,7 +115,7 @@ public final class BroadcastClient: Sendable {
     /// - Parameters:
     ///   - stream: the stream's id.
     ///   - breakID: the break's id.
-    ///   - change: what is to change.
+    ///   - change: the change.
     ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
     ///     it has.
     /// - Returns: The break as it stands.
@@ -182,7 +182,7 @@ public final class BroadcastClient: Sendable {
     /// - Parameters:
     ///   - stream: the stream's id.
     ///   - breakID: the break's id.
-    ///   - endMode: what becomes of the ad that is playing; nil: as the break was published.
+    ///   - endMode: the effect on the playing ad; nil: as the break was published.
     ///   - moment: the position of the programme at which it ends; nil: now.
     ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
     ///     it has.

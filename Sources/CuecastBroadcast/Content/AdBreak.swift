@@ -67,7 +67,7 @@ public struct AdBreak: Hashable, Sendable {
     ///   - id: the break's id.
     ///   - start: when it starts.
     ///   - duration: the most that it lasts; nil: until it is ended.
-    ///   - advertisements: what plays, first to last.
+    ///   - advertisements: the advertisements, first to last.
     public init(
         stream: String,
         id: String,

@@ -100,7 +100,7 @@ struct GatewayProcess: Sendable {
         do {
             try await self.group(of: services).run()
         } catch {
-            // What the log says is the better explanation.
+            // The log has the better explanation.
             if log.failure == nil { throw error }
         }
         if let reason = log.failure { throw LogFailed(reason: "\(reason)") }

@@ -15,7 +15,7 @@ struct ServedHTTP: Sendable {
     private let endpoint: HTTPEndpointFile
 
     /// - Parameters:
-    ///   - access: who may ask for what; `nil`: HTTP is not served.
+    ///   - access: the rights; `nil`: HTTP is not served.
     ///   - identity: the certificate; `nil`: HTTP is plain.
     ///   - directory: the data directory.
     ///   - outlets: the metrics show when the certificate ends.

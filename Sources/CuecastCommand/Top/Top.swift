@@ -121,7 +121,7 @@ struct Top: AsyncParsableCommand {
             if let fault = state.fault {
                 let exit = fault.isRefusal ? CommandExit.notAllowed : CommandExit.unavailable
                 let fault = OperatorGateway.Fault(sentence: fault.sentence, exit: exit)
-                // Who wants one line wants no other day's.
+                // A single line must be of the present.
                 if self.once { return fault }
                 if !isGone { _ = fault.told() }
                 isGone = true

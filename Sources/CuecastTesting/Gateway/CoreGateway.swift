@@ -93,7 +93,7 @@ package struct CoreGateway: Sendable {
     /// Does what the broadcaster asks.
     ///
     /// - Parameters:
-    ///   - kind: what is asked.
+    ///   - kind: the kind of the request.
     ///   - window: when listeners are to ask for their batches, in place of what the policy says.
     ///   - now: when the gateway receives it.
     /// - Returns: the notices that come of it; none where nothing changes for listeners.

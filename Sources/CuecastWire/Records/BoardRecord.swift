@@ -175,7 +175,7 @@ extension StreamRecord {
         }
         self.sequence = wire.sequence
         self.recentNotices = try wire.recentNotices.map { (notice) throws(WireError) in try Notice(wire: notice) }
-        // What is recovered from them is called complete: they must follow each other up to the last.
+        // A recovery from them is called complete: they must follow each other up to the last.
         let recent = UInt64(self.recentNotices.count)
         guard recent <= self.sequence,
             self.recentNotices.map(\.position.sequence).elementsEqual(self.sequence - recent + 1..<self.sequence + 1)

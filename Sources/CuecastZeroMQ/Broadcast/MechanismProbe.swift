@@ -43,7 +43,7 @@ final class MechanismProbe {
         try self.socket.set(.receiveHighWaterMark, to: Self.piecesWaitingMax)
         try self.socket.startMonitor([.closed, .disconnected], on: resources.thread) { [weak self] event in
             guard event.change != .monitorStopped, let self else { return }
-            // What came before the end counts.
+            // Input before the end counts.
             self.read()
             self.answer(nil)
         }

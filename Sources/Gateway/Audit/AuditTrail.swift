@@ -117,8 +117,8 @@ package final class AuditTrail: Service, Sendable {
     /// Keeps that something was asked for that is about no break.
     ///
     /// - Parameters:
-    ///   - action: what was asked for, in a word.
-    ///   - principal: who asked.
+    ///   - action: the requested action, in a word.
+    ///   - principal: the principal that asked.
     ///   - origin: where from.
     ///   - key: the break that it names all the same; `nil`: none.
     ///   - refusal: why it was refused; `nil`: it was done.
@@ -162,7 +162,7 @@ package final class AuditTrail: Service, Sendable {
                 await cancelWhenGracefulShutdown { await self.prune(store) }
             }
             group.addTask {
-                // What waits wakes it; so does the end.
+                // Waiting records wake it; so does the end.
                 for await _ in self.wakeUps.cancelOnGracefulShutdown() { await self.keepAll(store) }
             }
             await group.waitForAll()
@@ -190,7 +190,7 @@ package final class AuditTrail: Service, Sendable {
 
     /// Hands to the store what waits now, in groups.
     ///
-    /// What comes meanwhile, or finds no room meanwhile, is for the next time.
+    /// Records that come meanwhile, or are dropped meanwhile, are for the next time.
     ///
     /// - Returns: whether it took it.
     private func keep(_ store: any AuditStore) async -> Bool {

@@ -307,7 +307,7 @@ private final class SnapshotDesk: Sendable {
     /// Gives back changes that could not be kept.
     func giveBack(_ changes: BoardChanges) {
         self.state.withLock { state in
-            // What changed since is as new or newer.
+            // Later changes are as new or newer.
             var all = changes
             all.formUnion(state.changes)
             state.changes = all

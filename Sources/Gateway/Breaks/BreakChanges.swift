@@ -49,7 +49,7 @@ package final class BreakChanges: BoardObserver {
 
     /// The most changes that are kept.
     package static let changesKeptMax = 4_096
-    /// The most breaks of which it is kept how many were told of them.
+    /// The most breaks whose number of notified listeners is kept.
     package static let notifiedBreaksMax = 16_384
 
     private let live: any Presence
@@ -65,7 +65,7 @@ package final class BreakChanges: BoardObserver {
     package func applied(_ results: [EntryResult], of id: AppendID?, board: Board) {
         let now = self.clock.now()
         self.state.withLock { state in
-            // What time did before comes before.
+            // Earlier effects of time come first.
             self.turn(&state, at: now)
             state.board = board
             for case .changed(let each, let notice) in results {

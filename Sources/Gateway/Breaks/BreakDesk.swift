@@ -75,7 +75,7 @@ package actor BreakDesk: Service, BoardObserver {
     }
 
     /// - Parameters:
-    ///   - tools: what it works with.
+    ///   - tools: the parts that it uses.
     ///   - configuration: checked.
     init(_ tools: Tools, configuration: GatewayConfiguration) {
         let board = tools.holder.board

@@ -131,7 +131,7 @@ struct BreakLane {
     /// Those whose request is traced, in a group that the log has not answered yet.
     ///
     /// - Parameter id: of the group.
-    /// - Returns: who waits.
+    /// - Returns: the waiting members.
     func traced(_ id: AppendID) -> [WaitingBroadcaster] {
         (self.groups[id]?.members ?? []).compactMap { $0.waiting }.filter { $0.trace != nil }
     }

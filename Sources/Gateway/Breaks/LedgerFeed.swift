@@ -7,8 +7,8 @@ import Synchronization
 
 /// The breaks that the ledger has to be told of: one ordered feed from the fold of the board.
 ///
-/// After a start these are all, in their order; what changes meanwhile is told at once, and once more in its place. However
-/// many changes wait, a break takes up one place: it is told as it is when it is taken.
+/// After a start these are all, in their order; changes meanwhile are sent at once, and once more in their place. However
+/// many changes wait, a break takes up one place: it is sent in its state when it is taken.
 package final class LedgerFeed: BoardObserver {
     /// Breaks that the ledger has to be told of.
     package struct Portion: Sendable {
@@ -88,7 +88,7 @@ package final class LedgerFeed: BoardObserver {
         }
     }
 
-    /// Everything is told again: another ledger took the place of the one that knew it.
+    /// Sends everything again: another ledger replaced the one that had it.
     package func beginAgain() {
         self.state.withLock { $0.waiting.formUnion($0.board.keys) }
         self.wake()

@@ -58,7 +58,7 @@ struct AuthenticationSocket: ~Copyable {
     /// The answer carries the key itself and no name: whose it is, and what it may do, is looked up for each request.
     ///
     /// - Parameters:
-    ///   - directory: who is known at present.
+    ///   - directory: the known broadcasters.
     ///   - now: the gateway's clock.
     /// - Returns: whether there was one.
     mutating func answer(by directory: BroadcasterDirectory, at now: Timestamp) -> Bool {

@@ -27,7 +27,7 @@ struct BroadcastSockets: ~Copyable {
     ///   - configuration: checked.
     ///   - keys: the gateway's own; `nil`: nothing is encrypted, and broadcasters are not told apart.
     ///   - budget: how many may connect.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: where there are too many sockets or descriptors, or where libzmq cannot watch the ROUTER.
     init(
         in context: Context,
@@ -117,8 +117,8 @@ extension ConnectionLimit {
     /// - Parameters:
     ///   - socket: the socket, not bound yet.
     ///   - label: its name in metrics.
-    ///   - connections: is told of each that comes and goes.
-    ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
+    ///   - connections: gets each connection's begin and end.
+    ///   - handshakeFailed: is called, on the monitor's thread, for each peer that failed before it showed its key;
     ///     `nil`: peers need no keys.
     /// - Returns: the monitor.
     /// - Throws: where libzmq cannot watch the socket.

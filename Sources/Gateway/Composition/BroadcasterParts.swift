@@ -21,7 +21,7 @@ struct BroadcasterParts: Sendable {
     ///   - clock: has begun.
     ///   - listeners: are counted, and told when the log has failed.
     ///   - recorder: records the results of requests.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: where the system has no thread more.
     init(
         _ configuration: GatewayConfiguration,

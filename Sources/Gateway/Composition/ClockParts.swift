@@ -23,7 +23,7 @@ struct ClockParts: Sendable {
     ///   - state: what the run before left, and where this one leaves it.
     ///   - retention: whether the log's own time may go on.
     ///   - control: gets the commands of a `SteeredClock`.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: `ClockStart.Refusal` where the wall clock is behind the log.
     init(
         _ configuration: GatewayConfiguration,
@@ -99,7 +99,7 @@ struct ClockParts: Sendable {
         before: GatewayState?,
         configuration: GatewayConfiguration
     ) throws -> Timestamp? {
-        // What was called wrong once stays wrong: it is in the log for good.
+        // A wrong record stays wrong: it is in the log for good.
         let believed = newest.flatMap { newest in before?.acceptedNewest.map { newest <= $0 } ?? false ? nil : newest }
         try clock.begin(
             newest: believed,

@@ -19,7 +19,7 @@ struct ConnectionBudget: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     init(_ configuration: GatewayConfiguration, common: CommonParts) {
         let descriptors = ProcessDescriptors.raiseLimit()
         ProcessDescriptors.makeRoom(for: descriptors)

@@ -22,7 +22,7 @@ struct GatewaySockets: ~Copyable {
     ///   - context: where the broadcasters' sockets live.
     ///   - keys: encrypt, where they are set.
     ///   - budget: how many may connect.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: for instance where an address is in use.
     init(
         _ configuration: GatewayConfiguration,

@@ -23,9 +23,9 @@ struct KeyParts: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: names the files.
-    ///   - keys: what signs and checks.
+    ///   - keys: the keys that sign and check.
     ///   - forgotten: sessions that are refused.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: `ConfigurationFaults` where the files are not as they must be.
     init(
         _ configuration: GatewayConfiguration,

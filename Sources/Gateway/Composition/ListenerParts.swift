@@ -25,7 +25,7 @@ struct ListenerParts: Sendable {
     ///   - log: loaded.
     ///   - keys: sign, check, and tell which sessions are refused.
     ///   - budget: how many may connect.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: where there are too many descriptors.
     init(
         _ configuration: GatewayConfiguration,

@@ -22,7 +22,7 @@ struct LoadedLog: Sendable {
     /// - Parameters:
     ///   - parts: of the log, which is open.
     ///   - configuration: checked.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: `EventLogError` where the log cannot be read.
     init(_ parts: LogParts, configuration: GatewayConfiguration, common: CommonParts) async throws {
         var board = try await BreakBoardService.load(from: parts)

@@ -22,7 +22,7 @@ struct LogFollowers: Sendable {
     ///   - desk: gets the results of its entries first.
     ///   - listeners: get the notices.
     ///   - traces: which requests are traced.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     /// - Throws: where the system has no thread more.
     init(
         _ configuration: GatewayConfiguration,

@@ -26,9 +26,9 @@ package struct ControlClient: Sendable {
     ///
     /// - Parameters:
     ///   - command: its name.
-    ///   - arguments: what it needs to know.
-    ///   - progress: is told how far it is.
-    /// - Returns: what the gateway says about it.
+    ///   - arguments: the command's arguments.
+    ///   - progress: gets the progress.
+    /// - Returns: the gateway's answer.
     /// - Throws: `ControlError` with a sentence and an exit code.
     package func ask(
         _ command: String,

@@ -12,7 +12,7 @@ import Foundation
 
 /// The bounds of the control socket.
 package enum ControlLimits {
-    /// The most connections at once; a further one is told so and closed.
+    /// The most connections at once; a further one gets this reason and is closed.
     package static let connectionsMax = LimitName.controlConnectionsMax.value
     /// The longest line of a command, in bytes, without its end.
     package static let lineBytesMax = LimitName.controlLineBytesMax.value
@@ -30,7 +30,7 @@ package struct ControlTimes: Hashable, Sendable {
     package var idleTimeout: Duration = .milliseconds(LimitName.controlIdleTimeout.value)
     /// How long a client may take to read anything of what waits for it.
     package var readTimeout: Duration = .milliseconds(LimitName.controlReadTimeout.value)
-    /// How often a client is told that its command still runs.
+    /// The interval of messages to a client that its command still runs.
     package var stillRunningInterval: Duration = .seconds(5)
 
     package init() {}

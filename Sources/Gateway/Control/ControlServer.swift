@@ -271,7 +271,7 @@ private struct ControlPoll {
         let deadlines =
             self.connections.values.filter { $0.socket != nil }.map(\.deadline) + [self.acceptAgain].compactMap(\.self)
         let timeout = deadlines.min().map { max(.zero, $0 - .now).pollMilliseconds } ?? -1
-        // What it found is found again by reading and writing.
+        // Reading and writing find the same again.
         _ = unsafe poll(&asked, nfds_t(asked.count), timeout)
     }
 

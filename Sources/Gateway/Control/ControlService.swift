@@ -24,7 +24,7 @@ package struct ControlService: Service {
     ///
     /// - Parameters:
     ///   - directory: the data directory, which the caller holds: a socket file in it is a leftover and replaced.
-    ///   - commands: what can be asked for.
+    ///   - commands: the available commands.
     ///   - times: for tests.
     ///   - metrics: counts limits that are reached.
     ///   - logger: for people.
@@ -53,7 +53,7 @@ package struct ControlService: Service {
             for await call in self.server.calls {
                 group.addTask { await self.perform(call) }
             }
-            // The calls end with the server; where the task ended before it, it is told by the child above.
+            // The calls end with the server; if the task ended before it, the child above ends them.
             self.server.stop()
             group.cancelAll()
         }

@@ -147,7 +147,7 @@ final class ListenerDesk: EdgeDelegate {
             }
             refusal = self.tooManyChecks()
         }
-        // What is refused looks at nothing of the connection.
+        // A refusal depends on nothing of the connection.
         return EdgeAnswer(
             reply: self.handler
                 .join(

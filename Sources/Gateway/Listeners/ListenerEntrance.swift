@@ -52,7 +52,7 @@ package final class ListenerEntrance: Sendable {
     ///   - mailboxes: of the desks.
     ///   - edge: counts what addresses take.
     ///   - hub: has the notices.
-    ///   - keys: what signs and checks.
+    ///   - keys: the keys that sign and check.
     ///   - limits: how many may wait.
     ///   - metrics: counts limits.
     ///   - now: the gateway's clock.
@@ -80,9 +80,9 @@ package final class ListenerEntrance: Sendable {
     /// Decides about a request, and returns when it is answered: an acknowledgement only when it is durable.
     ///
     /// - Parameters:
-    ///   - kind: what is asked; a join is asked by `listen`.
-    ///   - session: who asks.
-    ///   - ticket: what its join gave it.
+    ///   - kind: the request; joins use `listen`.
+    ///   - session: the session that asks.
+    ///   - ticket: the ticket of its join.
     ///   - address: where it comes from.
     /// - Returns: the answer.
     package func ask(

@@ -26,12 +26,12 @@ final class ListenerService: Service {
     private let hub: NoticeHub
 
     /// - Parameters:
-    ///   - edge: what the loops have in common; there is a thread for each of its inboxes.
+    ///   - edge: the state that the loops share; there is a thread for each of its inboxes.
     ///   - settings: limits and times of requests.
-    ///   - leases: who listens.
+    ///   - leases: the listening sessions.
     ///   - counting: counts connections of all sockets.
     ///   - hub: notices for those who hear them by other ways.
-    ///   - tools: what decisions need.
+    ///   - tools: the parts that decisions need.
     /// - Throws: where there are too many descriptors.
     init(
         edge: EdgeShared,
@@ -111,7 +111,7 @@ final class ListenerService: Service {
     }
 
     private func end(_ threads: [OSThread.Handle]) async {
-        // Readers of notices first: each is told, and joins another gateway that answers.
+        // Readers of notices first: each is informed, and joins another gateway that answers.
         self.hub.stop()
         await self.edge.stop()
         for thread in threads { thread.join() }

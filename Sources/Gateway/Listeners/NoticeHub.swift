@@ -87,7 +87,7 @@ final class NoticeHub: NoticeSink, Service {
     /// A reader comes; it hears nothing before `begin`.
     ///
     /// - Parameters:
-    ///   - session: who reads.
+    ///   - session: the session that reads.
     ///   - stream: what.
     ///   - address: where it comes from.
     ///   - left: called once when it is not here any more.
@@ -234,7 +234,7 @@ final class NoticeHub: NoticeSink, Service {
         for (_, readers) in due { self.sendHead(to: readers) }
     }
 
-    /// Each is told the position up to which it has everything, which is the same for nearly all.
+    /// Sends each the position up to which it has everything, which is the same for nearly all.
     private func sendHead(to readers: [NoticeReader]) {
         let sent = self.tools.clock.now()
         var made: PublishedNotice?

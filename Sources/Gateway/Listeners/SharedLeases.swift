@@ -32,7 +32,7 @@ final class SharedLeases: LeaseTable {
     ///   - length: how long a session counts as listening after its last request.
     ///   - listenersMax: the most sessions.
     ///   - requestsPerSecondMax: the most requests of one session in a second, on average; 0: no limit.
-    ///   - live: is told who listens to what.
+    ///   - live: gets the numbers of listeners.
     init(length: Duration, listenersMax: Int, requestsPerSecondMax: Double, live: LiveListeners) {
         // The limit goes for all parts together.
         let empty = Leases(length: length, listenersMax: .max, requestsPerSecondMax: requestsPerSecondMax)

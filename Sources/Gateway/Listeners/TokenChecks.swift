@@ -10,8 +10,7 @@ package typealias ListenerTokenCheck = @Sendable (_ token: String, _ now: Timest
 
 /// Checks the tokens of joins on a thread of its own: a signature takes longer than a pass of a loop may wait.
 ///
-/// So many wait as its limit says; for one more there is no room, and its join is refused at once. Who asks is told by a call
-/// on the checking thread.
+/// Up to the limit, tokens wait; above it, the join is refused at once. The checking thread calls back with the result.
 final class TokenChecks: Service {
     /// The most tokens that wait to be checked, of all listeners.
     static let tokenChecksWaitingMax = LimitName.tokenChecksWaitingMax.value
@@ -35,7 +34,7 @@ final class TokenChecks: Service {
     ) {
         self.check = check
         self.now = now
-        // The oldest are kept: who came first is answered first, and the newest is told that there is no room.
+        // The oldest are kept: they are answered in order, and a join above the limit is refused.
         (self.checks, self.sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(waitingMax))
     }
 
@@ -63,6 +62,6 @@ final class TokenChecks: Service {
         }
     }
 
-    /// How much it stands back behind the threads that serve listeners (`man 2 nice`).
+    /// The niceness of this thread below those that serve listeners (`man 2 nice`).
     private static let niceness: Int32 = 5
 }

@@ -85,7 +85,7 @@ package final class PeerLog: Sendable {
     /// - Parameters:
     ///   - kind: what it is limited with.
     ///   - level: how severe it is.
-    ///   - message: what happened.
+    ///   - message: the message.
     ///   - metadata: evaluated only where the line is logged.
     package func log(
         _ kind: Kind,

@@ -52,7 +52,7 @@ package enum ManagerMessage: Hashable, Sendable {
     }
 }
 
-/// The bounds of what is told to a service manager.
+/// The bounds of messages to a service manager.
 package enum ManagerLimits {
     /// The longest status, in bytes; a longer one is cut.
     package static let statusBytesMax = 512

@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// Keeps the service manager's status true, and asks it for time while a stop takes long.
 ///
-/// It ends late, so that what becomes of a drain is told.
+/// It ends late, so that it reports the result of a drain.
 struct ManagerStatusService: Service {
     let manager: ServiceManager
     let readiness: ReadinessBoard
@@ -40,13 +40,13 @@ struct ManagerStatusService: Service {
     }
 }
 
-/// Tells the service manager that the gateway stops; the last of all services, because that one hears of it first.
+/// Tells the service manager that the gateway stops; the last of all services, because the last one is shut down first.
 package struct ManagerStopService: Service {
     private let manager: ServiceManager
     private let drainTimeout: Duration
 
     /// - Parameters:
-    ///   - manager: who is told.
+    ///   - manager: gets the messages.
     ///   - drainTimeout: how long answers that were promised are waited for.
     package init(manager: ServiceManager, drainTimeout: Duration) {
         self.manager = manager
@@ -68,7 +68,7 @@ extension ServiceManager {
     /// - Parameters:
     ///   - status: what takes long, for people.
     ///   - body: the start.
-    /// - Returns: what `body` returns.
+    /// - Returns: the result of `body`.
     /// - Throws: what `body` throws.
     package func whileStarting<Value: Sendable>(
         _ status: String,

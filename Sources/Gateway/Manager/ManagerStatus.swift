@@ -59,7 +59,7 @@ package struct ManagerStatus: Hashable, Sendable {
     }
 }
 
-/// When another status is sent: what changed is told within a second, and numbers alone every five.
+/// Decides when another status is sent: a change within a second, and numbers alone every five.
 struct StatusPacer: Equatable, Sendable {
     private var told: ManagerStatus?
     private var at: ContinuousClock.Instant?

@@ -9,7 +9,7 @@ import Glibc
 import Darwin
 #endif
 
-/// The service manager that started this process (systemd, `Type=notify`), and what it is told.
+/// The service manager that started this process (systemd, `Type=notify`), and the messages to it.
 ///
 /// ```swift
 /// let manager = ServiceManager(ManagerEnvironment(environment, process: getpid())) { logger.warning("\($0)") }
@@ -30,7 +30,7 @@ package final class ServiceManager: Sendable {
     package let watchdog: Duration?
 
     /// - Parameters:
-    ///   - environment: what the manager said.
+    ///   - environment: the manager's environment variables.
     ///   - warn: takes the sentence about a manager that cannot be told anything.
     package init(_ environment: ManagerEnvironment, warn: @escaping @Sendable (String) -> Void) {
         self.warn = warn
@@ -61,7 +61,7 @@ package final class ServiceManager: Sendable {
     /// Whether it has been told that the gateway stops.
     var isStopping: Bool { self.conversation.withLock { $0.state == .stopping } }
 
-    // MARK: - What it is told
+    // MARK: - Messages
 
     package func ready(_ status: String) {
         self.tell { $0.ready(status) }

@@ -35,8 +35,8 @@ struct CapacityService: Service {
             (.logUsedBytes, self.log?.usage?.bytes), (.logUsedBytesMax, self.log?.usage?.bytesMax),
         ]
         for case (let metric, let value?) in gauges { self.metrics.set(metric, to: value) }
-        self.report(.logRoom, Self.sentence(about: self.log?.usage))
-        self.report(.diskRoom, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
+        self.report(.logNearlyFull, Self.sentence(about: self.log?.usage))
+        self.report(.diskNearlyFull, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
     }
 
     private func report(_ alarm: Alarm, _ sentence: String?) {

@@ -82,7 +82,7 @@ package struct LedgerService: Service {
     }
 
     private func projectBreaks() async {
-        // Up to where which ledger was told of everything.
+        // The ledger, and the offset up to which it has everything.
         var told: (generation: Int, offset: UInt64)?
         for await _ in self.feed.changed {
             let portion = self.feed.take(most: Self.breaksPerPortionMax)

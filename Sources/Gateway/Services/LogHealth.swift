@@ -6,7 +6,7 @@ import GatewayCore
 import Logging
 import Synchronization
 
-/// The event log for all its writers, with the state that its answers show: a change is told once, whichever writer found it.
+/// The event log for all its writers, with the state that its answers show: a change is reported once, whichever writer found it.
 final class LogHealth: Sendable {
     private struct State {
         var silence: LogSilence
@@ -118,7 +118,7 @@ final class LogHealth: Sendable {
     /// Whether the log takes nothing until the next start.
     var hasFailed: Bool { self.state.withLock(\.hasFailed) }
 
-    /// A log that does not answer is told of: a new start would not make its disk any faster (docs/internals/decisions/0037).
+    /// A log that does not answer is reported: a new start would not make its disk any faster (docs/internals/decisions/0037).
     func lookAtSilence() {
         switch self.state.withLock({ $0.silence.look(at: .now) }) {
         case .silent(let duration):

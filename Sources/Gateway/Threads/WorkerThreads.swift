@@ -36,7 +36,7 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     /// - Parameters:
     ///   - name: for `top -H`.
     ///   - count: how many.
-    ///   - niceness: how much they stand back behind the other threads of this process (`man 2 nice`); where threads have
+    ///   - niceness: how much lower their priority is than that of the process's other threads (`man 2 nice`); where threads have
     ///     no niceness of their own, nothing.
     /// - Throws: when there are too many threads.
     package init(name: String, count: Int, niceness: Int32 = 0) throws(SystemCallError) {

@@ -81,7 +81,7 @@ package final class RequestTraces: Sendable {
     ///
     /// - Parameters:
     ///   - headers: the values of `traceparent`, each once.
-    ///   - side: who asks.
+    ///   - side: the kind of caller.
     ///   - start: when the request came, by the gateway's clock.
     /// - Returns: the trace, with a span of the gateway's own; `nil`: it is not traced.
     package func begin(_ headers: [String], from side: TraceSampler.Side, at start: Timestamp) -> RequestTrace? {

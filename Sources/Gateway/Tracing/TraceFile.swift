@@ -82,7 +82,7 @@ struct TraceFile: ~Copyable {
     }
 
     private mutating func open() throws(Fault) {
-        // What is no plain file, a pipe for instance, must not hold the thread.
+        // A special file, such as a pipe, must not block the thread.
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = Self.openFile(self.path, flags, 0o600)
         guard descriptor >= 0 else { throw Fault("\(self.path) cannot be opened", errno) }
@@ -130,7 +130,7 @@ struct TraceFile: ~Copyable {
     ///
     /// - Parameters:
     ///   - descriptor: of the file.
-    ///   - bytes: what is written.
+    ///   - bytes: the bytes to write.
     /// - Returns: how many bytes were, or the negated errno.
     static func writeSome(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in

@@ -286,7 +286,7 @@ package struct Board: Sendable {
 
     /// Decides about an entry about a break.
     ///
-    /// - Returns: what becomes of it where it is applied, and the break as it is.
+    /// - Returns: the result of applying it, and the break as it is.
     private func decide(
         _ entry: BreakEntry,
         about key: BreakKey,

@@ -201,7 +201,7 @@ package struct Break: Sendable {
     /// A notice about it as it stands.
     ///
     /// - Parameters:
-    ///   - kind: what listeners are told.
+    ///   - kind: the kind of the notice.
     ///   - position: the notice's.
     ///   - now: when it is made.
     ///   - trace: of the request that led to it; `nil`: that is not traced.

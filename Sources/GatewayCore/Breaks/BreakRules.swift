@@ -25,7 +25,7 @@ extension StreamBoard {
     ///   - epoch: of the event log.
     ///   - isRetired: whether the break was kept once and is no more.
     ///   - room: how many bytes the board has left.
-    /// - Returns: what becomes of it where it is applied.
+    /// - Returns: the result of applying it.
     func decide(
         _ entry: BreakEntry,
         number: BreakNumber,

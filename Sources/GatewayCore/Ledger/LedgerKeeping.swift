@@ -118,7 +118,7 @@ package protocol LedgerKeeping: Ledger {
     ///
     /// - Parameters:
     ///   - generation: which file is the wrong one; nothing happens where it is not used any more.
-    ///   - reason: what is wrong with it, as in "is damaged".
+    ///   - reason: the fault, as in "is damaged".
     ///   - now: by the gateway's clock.
     /// - Returns: the work that was done; `nil` where another caller had done it already.
     /// - Throws: `closed`, or `failed` where nothing could be put in its place.

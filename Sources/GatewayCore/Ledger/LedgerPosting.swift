@@ -54,8 +54,8 @@ package struct LedgerPosting: Hashable, Sendable {
     /// - Parameters:
     ///   - offset: the group's.
     ///   - previous: that of the group before; `nil`: one less, as within an epoch.
-    ///   - deliveries: who was handed what.
-    ///   - outcomes: what became of it.
+    ///   - deliveries: the deliveries.
+    ///   - outcomes: the outcomes.
     package init(offset: UInt64, previous: UInt64? = nil, deliveries: [Delivery], outcomes: [OutcomeRow]) {
         self.offset = offset
         self.previous = previous ?? offset - 1

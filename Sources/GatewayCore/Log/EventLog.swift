@@ -44,7 +44,7 @@ package struct LoggedRecord: Hashable, Sendable {
     /// - Parameters:
     ///   - offset: its own.
     ///   - previous: that of the record before; `nil`: one less, as within an epoch.
-    ///   - bytes: what was appended.
+    ///   - bytes: the appended bytes.
     package init(offset: UInt64, previous: UInt64? = nil, bytes: [UInt8]) {
         self.offset = offset
         self.previous = previous ?? offset - 1

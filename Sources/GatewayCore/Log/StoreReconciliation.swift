@@ -172,8 +172,8 @@ package enum StoreReconciliation: Hashable, Sendable {
     /// Decides.
     ///
     /// - Parameters:
-    ///   - log: what the log knows.
-    ///   - ledger: what the ledger knows.
+    ///   - log: the facts in the log.
+    ///   - ledger: the facts in the ledger.
     ///   - difference: what was found where the ledger's position is in the log.
     ///   - floor: a new epoch gives out no offset up to it: others may know these offsets, for instance the files that a restore
     ///     replaces.

@@ -3,7 +3,7 @@
 
 /// The faults that an operator should examine although requests are accepted and counted.
 ///
-/// What keeps a gateway from taking requests is no alarm: then it is not ready.
+/// A fault that keeps a gateway from accepting requests is no alarm: then it is not ready.
 package enum Alarm: String, CaseIterable, Hashable, Sendable {
     /// The configuration or the file of broadcasters could not be read again: what was there before goes on.
     case reload
@@ -25,10 +25,10 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case retention
     /// The event log has not answered for long: nothing that needs it is confirmed, and everything else goes on.
     case logSilent
-    /// The event log uses most of the room that it may take, or all of it.
-    case logRoom
-    /// The disk of the data directory has hardly any room.
-    case diskRoom
+    /// The event log uses most of its limit, or all of it.
+    case logNearlyFull
+    /// The disk of the data directory is nearly full.
+    case diskNearlyFull
     /// So many connections are open that no more are accepted.
     case connections
     /// The trace file cannot be written: the spans are lost, and everything else goes on.

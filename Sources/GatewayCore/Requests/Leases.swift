@@ -178,12 +178,12 @@ package struct Leases: LeaseTable {
     /// Makes or renews a lease.
     ///
     /// - Parameters:
-    ///   - session: who listens.
-    ///   - stream: what it listens to; a session that changes it counts for the new one.
+    ///   - session: the session that listens.
+    ///   - stream: the stream that it listens to; a session that changes it counts for the new one.
     ///   - owner: whose it is, where that limits its beginning.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
-    /// - Returns: what became of it.
+    /// - Returns: the result.
     package mutating func renew(
         _ session: SessionID,
         stream: StreamID,
@@ -208,15 +208,15 @@ package struct Leases: LeaseTable {
     /// Makes or renews a lease where others count sessions too.
     ///
     /// - Parameters:
-    ///   - session: who listens.
-    ///   - stream: what it listens to; a session that changes it counts for the new one.
+    ///   - session: the session that listens.
+    ///   - stream: the stream that it listens to; a session that changes it counts for the new one.
     ///   - owner: whose it is, where those of one subject are counted.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     ///   - hasRoom: whether one more may begin, beside so many that are here; then it does.
     ///   - ownerHasRoom: whether one more of this owner may begin, beside so many of it that are here; then it is counted, and
     ///     where it does not begin after all, its subject is among the ended ones.
-    /// - Returns: what became of it.
+    /// - Returns: the result.
     package mutating func renew(
         _ session: SessionID,
         stream: StreamID,
@@ -287,7 +287,7 @@ package struct Leases: LeaseTable {
     /// - Parameters:
     ///   - number: of which break.
     ///   - first: the ordinal of its first advertisement.
-    ///   - session: who gets it; has a lease.
+    ///   - session: the session that gets it; has a lease.
     /// - Returns: whether that is news: `false` when the session got the same batch, or a larger one, before.
     package mutating func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool {
         guard let place = self.leases.index(forKey: session) else { return true }
@@ -302,7 +302,7 @@ package struct Leases: LeaseTable {
     /// Renews the lease of a session that has one, and takes one request from its allowance.
     ///
     /// - Parameters:
-    ///   - session: who asks.
+    ///   - session: the session that asks.
     ///   - now: the gateway's clock.
     /// - Returns: `false` when the session asks more often than it may.
     package mutating func allows(_ session: SessionID, at now: Timestamp) -> Bool {

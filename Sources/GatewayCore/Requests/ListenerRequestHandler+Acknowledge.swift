@@ -82,7 +82,7 @@ extension ListenerRequestHandler {
     /// took two of a hundred instructions under load.
     ///
     /// - Parameters:
-    ///   - deferred: what `handle` gave.
+    ///   - deferred: the result of `handle`.
     ///   - isDurable: whether the log has it for sure.
     ///   - now: the gateway's clock.
     /// - Returns: the reply to send.

@@ -29,7 +29,7 @@ extension ListenerRequestHandler {
         }
         try self.recorder.checkDeliveriesFit()
         try self.sessions.renew(&request, on: served.key.stream, owner: owner)
-        // Who asks again got it already: that is recorded, or will be with the next group, whatever becomes of this one.
+        // A repeated request got it already: that is recorded, or will be with the next group, even if this one fails.
         if self.sessions.noteBatch(of: served.number, from: UInt32(first), to: request.session),
             self.recorder.recordDelivery(of: served.number, from: UInt32(first), to: request.session, at: now)
         {

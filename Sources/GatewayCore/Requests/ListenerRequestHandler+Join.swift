@@ -90,7 +90,7 @@ extension ListenerRequestHandler {
         from peer: PeerFacts,
         _ request: inout RequestAtHand
     ) throws(Refusal) -> ReplyBytes {
-        // What is refused changes nothing.
+        // A refused join changes nothing.
         let isPushed = try peer.push.decide(request.session, join)
         let isProtected = self.tickets.protects(join.stream)
         guard isPushed || !isProtected else { throw .needsPush(join.stream) }

@@ -41,7 +41,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     /// - Parameters:
     ///   - settings: limits and times.
     ///   - board: as it is.
-    ///   - keys: what signs deliveries.
+    ///   - keys: the keys that sign deliveries.
     ///   - metrics: counts what is decided.
     ///   - leases: the current listeners, where other handlers decide about the same listeners; `nil`: the listeners that ask here.
     ///   - waiting: counts what waits for the log, where others count together with this.

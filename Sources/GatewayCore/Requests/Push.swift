@@ -32,7 +32,7 @@ extension PushPlace {
     /// missing. Whose lease ends while the connection stays goes on hearing, as subscribers do; it only counts no more as listening.
     ///
     /// - Parameters:
-    ///   - session: who joins.
+    ///   - session: the session that joins.
     ///   - join: what it asks.
     /// - Returns: whether notices follow the answer.
     /// - Throws: where the connection is another's, or its peer cannot take notices.

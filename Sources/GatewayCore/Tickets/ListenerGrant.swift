@@ -76,13 +76,13 @@ package struct TicketRule: Hashable, Sendable {
     /// Decides about the ticket of a request; the cheapest comes first.
     ///
     /// - Parameters:
-    ///   - bytes: what holds it.
+    ///   - bytes: the bytes that contain it.
     ///   - range: where it lies; empty: there is none.
-    ///   - session: who asks.
+    ///   - session: the session that asks.
     ///   - stream: about what.
     ///   - isProtected: whether the stream asks for a token.
     ///   - use: what for.
-    ///   - keys: what tickets are signed with.
+    ///   - keys: the keys that sign tickets.
     ///   - now: the gateway's clock.
     /// - Returns: what was read of it; `nil` where there is none, and none is needed.
     /// - Throws: why the request is refused.

@@ -57,7 +57,7 @@ package struct TraceSampler: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - headers: the values of `traceparent`, each once.
-    ///   - side: who asks.
+    ///   - side: the kind of caller.
     ///   - now: microseconds of a clock that never goes back.
     /// - Returns: whether it is traced, and why not.
     package mutating func decide(_ headers: [String], from side: Side, at now: Int64) -> Decision {

@@ -88,7 +88,7 @@ function alarmName(name) {
     reload: "A reload failed", audit: "The audit is not kept", clock: "The clocks are too far apart", control: "No control socket",
     epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
     ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
-    logRoom: "The event log is nearly full", diskRoom: "The disk is nearly full", connections: "No more connections",
+    logNearlyFull: "The event log is nearly full", diskNearlyFull: "The disk is nearly full", connections: "No more connections",
     traceFile: "The trace file is not written",
   };
   return words[name] ?? String(name);

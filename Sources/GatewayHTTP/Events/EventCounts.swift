@@ -192,7 +192,7 @@ package final class EventCounts: Sendable {
                 state.free.append(place)
                 state.index[each.stream] = nil
             }
-            // What is remembered is in proportion to what is watched, not to what once was.
+            // The memory is in proportion to the watched streams, not to former ones.
             guard state.index.isEmpty else { return }
             state.places = []
             state.free = []
@@ -274,7 +274,7 @@ package final class EventCounts: Sendable {
                     guard let each = Self.place(place, state), each.number != 0,
                         let books = self.look(at: place, each, &state, moment)
                     else { continue }
-                    // What cannot be read at this time is told as far as it is known.
+                    // Books that cannot be read now are sent as far as they are known.
                     if books.isNew, new.count < booksMax {
                         new.append(books)
                     } else if !books.isNew, known.count < booksMax {

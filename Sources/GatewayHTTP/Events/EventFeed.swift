@@ -104,7 +104,7 @@ final class EventFeed: Sendable {
         let reader = Reader(streams, self.counts.enter(streams ?? []))
         self.state.withLock { $0.readers[ObjectIdentifier(reader)] = reader }
         self.sink.yield()
-        // What others had a moment ago is here.
+        // The events of a moment ago are here.
         reader.sink.yield()
         return reader
     }
@@ -143,7 +143,7 @@ final class EventFeed: Sendable {
     /// The new events for a reader.
     ///
     /// - Parameters:
-    ///   - reader: who reads.
+    ///   - reader: the reader.
     ///   - cursor: up to where; moves on.
     /// - Returns: the events as bytes, and whether there are more.
     func take(_ reader: Reader, _ cursor: inout Cursor) -> (bytes: [UInt8], hasMore: Bool) {
@@ -217,7 +217,7 @@ final class EventFeed: Sendable {
             let isDue = now >= due
             var hasNews = await self.counts.refresh(isDue: isDue)
             if isDue {
-                // What was late makes nothing late.
+                // One late event delays no later one.
                 due = max(due + self.settings.period, now)
                 let document = sampler.sample(at: clock.now)
                 self.put(gateway: Self.event("gateway", HTTPAnswer.encoded(document)))

@@ -76,7 +76,7 @@ extension Operation {
     ///
     /// - Parameters:
     ///   - context: of the request.
-    ///   - principal: who asks; `nil`: that is not known.
+    ///   - principal: the principal that asks; `nil`: not known.
     ///   - problem: why it was refused; `nil`: it was done.
     ///   - now: the gateway's clock.
     /// - Returns: the line.

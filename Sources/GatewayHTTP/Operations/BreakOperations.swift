@@ -331,7 +331,7 @@ extension HTTPAnswer {
 extension OperationCall {
     /// The revision that the break must have for anything to change, as the head says (RFC 9110 section 13.1); `nil`: any.
     ///
-    /// What is said is only read here: the log decides whether it is so.
+    /// The condition is only parsed here: the log decides whether it holds.
     fileprivate func expectedRevision() throws(Problem) -> UInt64? {
         let match = self.header(.ifMatch)
         if let none = self.header(.ifNoneMatch) {

@@ -9,7 +9,7 @@ import HTTPTypes
 /// The operations that show the configuration and the limits in force.
 ///
 /// - Parameters:
-///   - parts: what operations ask.
+///   - parts: the parts of the gateway that operations ask.
 ///   - limits: all that are in force.
 /// - Returns: the operations.
 func configurationOperations(_ parts: HTTPParts, _ limits: @escaping @Sendable () -> [LimitState]) -> [Operation] {

@@ -104,7 +104,7 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
             try await call.requireRead()
             authorization = call.header(.authorization)
         }
-        // What HEAD asks is whether there would be an answer: it begins nothing.
+        // HEAD asks only whether there would be an answer: it begins nothing.
         guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
         let last = call.header(.lastEventID) ?? call.query["lastEventId"]
         return HTTPAnswer(

@@ -15,7 +15,7 @@ extension HTTPParts {
     ///   - ledger: answers the reports.
     ///   - log: tells how far the ledger is behind.
     ///   - now: the gateway's clock.
-    ///   - access: who may ask for what.
+    ///   - access: the rights.
     ///   - configuration: what the gateway runs with at present.
     ///   - reload: reads configuration, keys and certificates again.
     ///   - logger: for people.

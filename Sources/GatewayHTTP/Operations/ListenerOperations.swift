@@ -98,11 +98,11 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
         if let lastEvent, ListenerEvents.isFinal(lastEvent) {
             return .nothing
         }
-        // What HEAD asks is whether there would be an answer: it begins nothing.
+        // HEAD asks only whether there would be an answer: it begins nothing.
         guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
         let join = ListenerRequest.Join(
             stream: stream,
-            // What is no position is as none: the answer is a snapshot.
+            // An invalid position counts as none: the answer is a snapshot.
             last: lastEvent.flatMap { Position($0) },
             instance: 0,
             token: call.bearerToken,

@@ -73,7 +73,7 @@ enum OpenAPIDocument {
         }
         switch operation.access {
         case .open, .listener: item["security"] = []
-        // Who may read without a token, the configuration says.
+        // The configuration says which reads need no token.
         case .metrics, .read, .ticket: item["security"] = [[:], ["bearer": []]]
         case .publish, .admin: item["security"] = [["bearer": []]]
         }

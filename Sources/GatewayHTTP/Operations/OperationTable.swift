@@ -9,8 +9,8 @@ struct OperationTable: Sendable {
     let operations: [Operation]
 
     /// - Parameters:
-    ///   - parts: what operations ask.
-    ///   - events: makes what viewers read; `nil`: nobody does.
+    ///   - parts: the parts of the gateway that operations ask.
+    ///   - events: makes the events; `nil`: there are none.
     ///   - limits: all that are in force.
     init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {
         var operations = statusOperations(parts)

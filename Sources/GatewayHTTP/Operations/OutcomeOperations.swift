@@ -63,7 +63,7 @@ func outcomeOperations(_ parts: HTTPParts) -> [Operation] {
             let filter = OutcomeFilter(stream: try call.query.stream(), breakID: try call.query.breakID())
             let limit = try call.query.limit(max: OutcomeReader.rowsMax, usual: OutcomeReader.rowsUsual)
             let (log, asked) = (parts.stores.log, from)
-            // What stands against it is said before the answer begins.
+            // Problems are reported before the answer begins.
             let reader = try await call.onReaders {
                 try await OutcomeReader(log, from: asked, filter, limit: limit)
             }
@@ -111,8 +111,8 @@ struct OutcomeReader: Sendable {
     /// Looks whether everything from a position on is kept.
     ///
     /// - Parameters:
-    ///   - log: what is read.
-    ///   - from: what was read last; `nil`: nothing.
+    ///   - log: the log to read.
+    ///   - from: the position that was read last; `nil`: none.
     ///   - filter: which rows are wanted.
     ///   - limit: the most rows.
     /// - Throws: a problem where the position is gone, and what the log says.
@@ -161,7 +161,7 @@ struct OutcomeReader: Sendable {
     /// Reads the next records, unless there are none, or rows that are not written.
     private mutating func read() async throws(EventLogError) {
         while self.rows.isEmpty, self.rowsLeft > 0 {
-            // What is read of a record of which only a part was read before.
+            // The rest of a record that was read in part before.
             let partly = self.behindRows.row
             let offset = self.behindRows.offset
             let after = partly == nil ? offset : self.log.identity.preceding(offset, in: Self.lane)

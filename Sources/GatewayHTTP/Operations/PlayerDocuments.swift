@@ -28,7 +28,7 @@ struct PlayerBreak: Sendable {
     /// The URL to call after an event of an advertisement.
     ///
     /// - Parameters:
-    ///   - kind: what happens.
+    ///   - kind: the event.
     ///   - index: among those that were handed out.
     /// - Returns: the URL.
     /// - Throws: where the key that signed the delivery is gone.

@@ -125,7 +125,7 @@ private func track(_ method: HTTPRequest.Method, _ id: String, _ players: Player
         answers: [OperationAnswer(.noContent, "It is taken.")],
         refusals: ListenerCodes.acknowledgements
     ) { call in
-        // What HEAD asks is whether there would be an answer: it tells nothing.
+        // HEAD asks only whether there would be an answer: it reports nothing.
         if call.request.method != .head { try await players.track(call) }
         return .nothing
     }

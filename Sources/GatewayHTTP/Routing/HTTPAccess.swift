@@ -50,7 +50,7 @@ package struct HTTPAccess: Sendable {
     ///   - scope: what it asks for; with its stream, where it is about one; `nil`: any token is taken, and its scopes are looked at
     ///     by the rules that hold for every entrance.
     ///   - now: the gateway's clock.
-    /// - Returns: who asks.
+    /// - Returns: the principal.
     /// - Throws: the refusal: 401 where who asks has not proved who it is, 403 where it may not do this.
     package func authorize(
         _ authorization: String?,

@@ -81,7 +81,7 @@ package struct KeyDecoder: Sendable {
         case 0xC2...0xF4:
             let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
             let wanted = bytes.prefix(length)
-            // What does not go on as UTF-8 does is no character.
+            // Bytes that do not continue as UTF-8 are no character.
             guard wanted.dropFirst().allSatisfy({ (0x80...0xBF).contains($0) }) else { return (nil, 1) }
             guard wanted.count == length else { return nil }
             guard let text = String(validating: wanted, as: UTF8.self), let character = text.first else {

@@ -68,7 +68,7 @@ package struct TopScreen {
         if let gateway { title += "  \(gateway.at.prefix(10)) \(Self.clock(now) ?? "")  version \(gateway.version)" }
         if gateway?.draining == true { title += "  DRAINING" }
         var lines = [ScreenLine(title).filled(to: self.state.size.columns, TextStyle(isReversed: true))]
-        // What is shown is what was.
+        // The screen shows the last state.
         let style = TextStyle(isDim: self.state.fault != nil)
         if let gateway {
             let hasRoom = self.state.size.rows >= Self.rowsForFiguresMin

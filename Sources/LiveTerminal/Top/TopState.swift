@@ -193,7 +193,7 @@ package struct TopState: Sendable {
     /// Takes what has happened.
     ///
     /// - Parameters:
-    ///   - event: what it was.
+    ///   - event: the event.
     ///   - own: our clock.
     /// - Returns: what is to be done; `nil`: nothing but to draw.
     package mutating func apply(_ event: Event, at own: Duration) -> Action? {
@@ -203,7 +203,7 @@ package struct TopState: Sendable {
             self.gatewayCount += 1
             self.set(clock: document.at, at: own)
         case .counts(let document):
-            // What was asked for before may still come.
+            // The answer to an earlier request may still come.
             guard self.keepsCounts(of: document.stream) else { break }
             self.counts[document.stream] = document
         case .following(let streams):
@@ -248,7 +248,7 @@ package struct TopState: Sendable {
         self.set(clock: document.now, at: own)
         self.list = document
         let isEmptyPage = document.streams.isEmpty && self.pages.count > 1
-        // What stood there is gone.
+        // The former content is gone.
         if isEmptyPage { self.pages.removeLast() }
         self.dropOldCounts()
         if !self.shown.contains(where: { $0.stream == self.selected }) { self.selected = self.shown.first?.stream }

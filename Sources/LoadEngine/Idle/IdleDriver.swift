@@ -134,7 +134,7 @@ final class IdleDriver: LoadDriver {
         if self.instance == 0 {
             var bytes: [UInt8] = []
             System.append(message, to: &bytes)
-            // What else comes before the tick is a notice, of which this stream has none.
+            // Other input before the tick is a notice, of which this stream has none.
             guard case .tick(let tick)? = try? NoticeFrame(decoding: bytes) else { return }
             self.instance = tick.instance
         }

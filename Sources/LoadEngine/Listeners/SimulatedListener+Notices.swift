@@ -233,7 +233,7 @@ extension SimulatedListener {
 
     /// A break whose batch is there starts at another time: what has not begun is told when it will have been played.
     private mutating func replan(_ index: Int, by notice: NoticeFacts, now: Microseconds, in world: LoadWorld) {
-        // What is being told, or may have been taken, stays as it was told.
+        // An outcome under way, or possibly accepted, stays as it was sent.
         guard world.behaviour.speed != nil, self.work[index].begins > now, self.work[index].failures == 0,
             self.requestBreak != notice.breakIndex
         else { return }

@@ -152,7 +152,7 @@ package struct SimulatedListener: Sendable {
     /// Notices that came while a join was under way.
     var early: [NoticeFacts] = []
 
-    // What is done to it.
+    // Events of a listener.
     var stalledUntil: Microseconds?
     /// It has stopped reading since the last join: what it missed is no fault of the gateway.
     var isExcused = false

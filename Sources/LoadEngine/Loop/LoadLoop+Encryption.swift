@@ -39,7 +39,7 @@ extension LoadLoop {
             if end > kept { self.take(end, of: connection, index, kept: kept) }
             if hasEnded { self.end(connection, .closedByPeer) }
         } catch {
-            // The peer is told why, where there is a way to say it.
+            // The peer gets the reason if the protocol can carry it.
             self.sendPipe(connection, index)
             self.end(connection, session.distrust.map { .untrusted(reason: $0) } ?? .encryption(error))
         }

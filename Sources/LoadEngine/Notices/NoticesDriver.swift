@@ -150,7 +150,7 @@ final class NoticesDriver: LoadDriver {
             let endpoint = isBroadcaster ? self.settings.publisher.endpoint : self.settings.notices
             return self.fail(.unavailable("\(endpoint): \(end)"), in: loop)
         }
-        // What it misses is counted at the end of the round.
+        // Missing notices are counted at the end of the round.
         self.subscribers[Int(connection.tag)].connection = nil
         self.readyCount -= 1
         if self.readyCount == 0 {

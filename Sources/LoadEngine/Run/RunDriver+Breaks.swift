@@ -139,7 +139,7 @@ extension RunDriver {
     }
 }
 
-// What is done to listeners.
+// The control of listeners.
 extension RunDriver {
     /// Some listener leaves, to come back as another; at the chosen rate.
     func churn(now: Microseconds, in loop: LoadLoop<RunDriver>) {

@@ -218,10 +218,10 @@ extension RunDriver {
 /// Runs the listeners of one process until the run is over.
 ///
 /// - Parameters:
-///   - settings: what to do.
+///   - settings: the settings of the run.
 ///   - hooks: what to tell meanwhile.
 ///   - handlesSignals: whether SIGINT and SIGTERM end the run with what was found so far.
-/// - Returns: what was found.
+/// - Returns: the findings.
 /// - Throws: `usage`, `tooManyConnections`, and `unavailable` where the gateway does not answer.
 package func runListeners(
     _ settings: RunSettings,

@@ -95,7 +95,7 @@ enum RestoreFloor {
     /// Keeps it, whole or as it was before.
     ///
     /// - Parameters:
-    ///   - floor: what `find` gave.
+    ///   - floor: the result of `find`.
     ///   - aside: the name of the folder that files are moved into; `nil`: none are.
     ///   - directory: the data directory.
     /// - Throws: where it cannot be written.

@@ -117,7 +117,7 @@ package enum StoreBackups {
     ///   - version: the program's.
     ///   - now: by the wall clock.
     ///   - progress: called after each step, by one caller at a time.
-    /// - Returns: what stands in the manifest.
+    /// - Returns: the content of the manifest.
     /// - Throws: also when the task is cancelled; nothing of the backup is left then.
     package static func make(
         of log: SQLiteEventLog,

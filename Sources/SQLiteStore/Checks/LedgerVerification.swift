@@ -63,7 +63,7 @@ package struct LedgerVerification: Hashable, Sendable {
     ///   - dataDirectory: its path.
     ///   - ledgerOnly: whether to compare the ledger only with itself.
     ///   - progress: told how far it is.
-    /// - Returns: what was found.
+    /// - Returns: the findings.
     /// - Throws: `VerificationError`.
     package static func run(
         in dataDirectory: String,
@@ -111,7 +111,7 @@ package struct LedgerVerification: Hashable, Sendable {
             throw VerificationError.unavailable("\(error)")
         } catch {
             let sentence = "\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))"
-            // What the disk does not take, or let see, says nothing about what it holds.
+            // A disk that cannot be written or read says nothing about its content.
             switch error {
             case StoreError.unusable, StoreCopyError.noSpace, is CocoaError:
                 throw VerificationError.unavailable(sentence)

@@ -44,7 +44,7 @@ enum StoreFiles {
     ///   - niceness: of the thread.
     ///   - reader: whose query is interrupted when the task is cancelled.
     ///   - body: the check; it asks `Cancellation` between its steps.
-    /// - Returns: what the check found.
+    /// - Returns: the findings of the check.
     /// - Throws: what the check throws; `CancellationError` where it was cancelled.
     static func atLowPriority<Value: Sendable>(
         _ niceness: CheckNiceness,

@@ -59,7 +59,7 @@ package struct Stores: Sendable {
     /// - Parameters:
     ///   - directory: where.
     ///   - body: may use them until it returns.
-    /// - Returns: what `body` returns.
+    /// - Returns: the result of `body`.
     /// - Throws: what `open` and `body` throw.
     package static func lend<Value>(
         of directory: StoreDirectory,
@@ -144,7 +144,7 @@ private struct StoreFitting {
     private func logFacts() throws -> LogFacts {
         let file = self.directory.file(StoreDirectory.logFile)
         return try self.log.writeWithoutTransaction { database in
-            // What is decided here must not be undone by a loss of power.
+            // A loss of power must not undo this decision.
             try StoreFile.makeDurable(database, file: file)
             let lanes = try EventLogSchema.lanes(database)
             return LogFacts(
@@ -207,7 +207,7 @@ private struct StoreFitting {
             try StoreIdentity.removeBackupMark(database)
             for (lane, offset) in move.applied {
                 try LedgerSchema.replaceAppliedOffset(offset, of: lane, database)
-                // What the log knows of a break from now on is newer than what it has lost.
+                // The log's later facts about a break are newer than the lost ones.
                 if lane == .breaks { try LedgerBreaks.forgetNews(after: offset, database) }
             }
             return .commit

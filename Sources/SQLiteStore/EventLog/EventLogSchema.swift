@@ -15,7 +15,7 @@ enum EventLogSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // What development versions before the first release wrote has other names here, and is refused.
+        // Files of development versions before the first release have other names here, and are refused.
         migrator.registerMigration("log 0.1.0") { database in
             try database.execute(
                 sql: """
@@ -125,7 +125,7 @@ enum EventLogSchema {
     ///
     /// - Parameters:
     ///   - database: to read.
-    ///   - needle: what to look for.
+    ///   - needle: the bytes to look for.
     ///   - lane: the number of the lane.
     ///   - offset: begins behind it.
     ///   - recordsMax: so many records are looked at.

@@ -141,7 +141,7 @@ extension EventLogState {
 
     /// Takes an append.
     ///
-    /// - Returns: what becomes of it.
+    /// - Returns: the decision about it.
     mutating func enqueue(
         _ record: [UInt8],
         id: AppendID?,
@@ -332,7 +332,7 @@ extension EventLogState {
             return .failed(.pruned(lane: lane, firstKept: state.firstKept))
         }
         guard offset < state.head else { return self.isClosed ? .nothingMore : .nothingYet }
-        // What is in the tail came since the log was opened: there is no jump in it.
+        // Records in the tail came since the log was opened: there is no jump in it.
         let next = self.identity.following(offset, in: lane)
         guard let oldest = state.tail.first, oldest.offset <= next else {
             return self.isClosed ? .failed(.closed) : .inFile(lane: number)
@@ -376,7 +376,7 @@ extension EventLogState {
         guard let number = self.numbers[lane] else { return nil }
         let last = min(offset, self.lanes[number].head)
         self.lanes[number].firstKept = max(self.lanes[number].firstKept, last + 1)
-        // What an attempt before this one did not come to is still in the file.
+        // Parts that an earlier attempt did not reach are still in the file.
         let first = self.lanes[number].firstStored
         guard first <= last else { return nil }
         return (number, first...last)
@@ -385,7 +385,7 @@ extension EventLogState {
     /// A record of the file is another one from now on.
     mutating func replace(_ bytes: [UInt8], at offset: UInt64, of lane: Int) {
         guard let oldest = self.lanes[lane].tail.first?.offset, offset >= oldest else { return }
-        // What is in the tail came since the log was opened: there is no jump in it.
+        // Records in the tail came since the log was opened: there is no jump in it.
         let place = Int(offset - oldest)
         guard place < self.lanes[lane].tail.count else { return }
         let before = self.lanes[lane].tail[place]

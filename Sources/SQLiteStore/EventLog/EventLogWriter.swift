@@ -79,7 +79,7 @@ final class EventLogWriter {
     ///   - database: the writing connection.
     ///   - firstKeys: the first record that it adds to each of its lanes, by lane: where it fails and they are not
     ///     there, nothing of it is.
-    ///   - body: what to do.
+    ///   - body: the work.
     /// - Throws: what the failure means; unless that is `uncertain`, nothing of it is in the file.
     private func inTransaction(
         _ database: Database,

@@ -36,7 +36,7 @@ package enum LogFailure: Hashable, Sendable {
     /// - Parameters:
     ///   - code: SQLite's extended result code.
     ///   - systemError: the `errno` of the file.
-    ///   - phase: what the connection was doing.
+    ///   - phase: the activity of the connection.
     ///   - isUndone: whether it was verified that the transaction is over and its newest record is not in the file. A
     ///     checkpoint undoes nothing: what it moves stays in the write-ahead log until all of it is synchronised.
     package init(code: Int32, systemError: Int32, phase: Phase, isUndone: Bool) {

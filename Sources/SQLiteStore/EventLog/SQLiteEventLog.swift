@@ -328,7 +328,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
             throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head \(head)")
         }
         let number = try self.state.withLock { (state) throws(EventLogError) in try state.number(of: lane) }
-        // What a change left behind that did not come to its end is not taken for part of this one.
+        // The rest of an unfinished change is not taken for part of this one.
         if portion.isFirst {
             try await self.onWriter { _, writer throws(LogWriteError) in writer.abandonChange(of: number) }
             try await self.clean(number)

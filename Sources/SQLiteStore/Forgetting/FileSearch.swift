@@ -14,7 +14,7 @@ enum FileSearch {
         let overlap = max(0, (needles.map(\.count).max() ?? 0) - 1)
         var window = Data()
         while let chunk = try? file.read(upToCount: Self.chunkBytes), !chunk.isEmpty {
-            // What began in the chunk before may end in this one.
+            // A match that began in the chunk before may end in this one.
             window = Data(window.suffix(overlap)) + chunk
             if needles.contains(where: { Self.holds($0, window) }) { return true }
         }

@@ -282,7 +282,7 @@ extension KeptLedger {
     /// the next call, and by the next start.
     ///
     /// - Parameters:
-    ///   - session: who is forgotten.
+    ///   - session: the session to forget.
     ///   - isServing: whether appends may not wait for long; then a large log keeps the pages that it uses no more.
     /// - Returns: what there was of it.
     /// - Throws: where it has to be done again.
@@ -302,7 +302,7 @@ extension KeptLedger {
 
     private func forgetInTurn(_ session: SessionID, isServing: Bool) async throws -> SessionTraces {
         guard let path = self.directory.withLock({ $0?.path }) else { throw LedgerError.closed }
-        // What another call left comes first, with its names.
+        // An unfinished call comes first, with its names.
         try await self.finishForgetting(self.current)
         try ForgettingFiles(directory: path).writePending(SessionPseudonyms(of: session))
         return try await self.finishForgetting(self.current, isServing: isServing)

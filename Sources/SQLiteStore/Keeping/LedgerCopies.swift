@@ -41,7 +41,7 @@ package struct LedgerCopy: Hashable, Sendable {
     ///   - number: one more than the copy before.
     ///   - made: when.
     ///   - offset: up to which acknowledgement it counts; for people.
-    ///   - digest: what its bytes come to.
+    ///   - digest: the digest of its bytes.
     /// - Returns: the name, without the folder.
     static func name(_ number: UInt64, made: Timestamp, offset: UInt64, digest: UInt64) -> String {
         let digits = String(digest, radix: 16)
@@ -89,7 +89,7 @@ package struct LedgerCopies: Sendable {
     /// Makes a copy and checks it.
     ///
     /// - Parameters:
-    ///   - ledger: what is copied; it may be written to meanwhile.
+    ///   - ledger: the ledger to copy; it may be written to meanwhile.
     ///   - now: when.
     /// - Returns: the copy, under its name, and what is known of it.
     /// - Throws: `StoreCopyError`, or why the folder or the copy cannot be used; no copy is left then.

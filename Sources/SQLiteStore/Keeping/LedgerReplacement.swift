@@ -32,7 +32,7 @@ struct LedgerReplacement {
     /// behind a gap.
     ///
     /// - Parameters:
-    ///   - reason: what is wrong, as in "is damaged".
+    ///   - reason: the fault, as in "is damaged".
     ///   - isUsable: whether the ledger itself is right, and only too old for the log: then it may go on behind a gap.
     /// - Returns: the ledger, open, and what was done.
     /// - Throws: where the log cannot be read, or no file can be put in the place.

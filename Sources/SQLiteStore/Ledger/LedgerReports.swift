@@ -65,7 +65,7 @@ enum LedgerReports {
     ///
     /// - Parameters:
     ///   - row: of the break.
-    ///   - query: what is asked for.
+    ///   - query: the query.
     ///   - rowsRead: how many rows were read for the breaks before; goes on.
     ///   - database: at the moment of the report.
     /// - Returns: the totals.

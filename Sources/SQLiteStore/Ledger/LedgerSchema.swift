@@ -33,7 +33,7 @@ enum LedgerSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // What development versions before the first release wrote has other names here, and is refused.
+        // Files of development versions before the first release have other names here, and are refused.
         migrator.registerMigration("ledger 0.1") { database in
             try StoreIdentity.createTables(database)
             try database.execute(

@@ -46,7 +46,7 @@ enum LedgerSeal {
     /// - Throws: where the file cannot be read, or the seal not written.
     static func put(on file: String, in directory: StoreDirectory, digestBytesMax: Int) throws {
         let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0
-        // What is in the write-ahead log belongs to the file: it was not closed properly.
+        // The write-ahead log belongs to the file: it was not closed properly.
         guard wal == 0 else { return }
         let bytes = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
         let digest = bytes <= digestBytesMax ? String(try FileDigest.of(file).digest, radix: 16) : "-"

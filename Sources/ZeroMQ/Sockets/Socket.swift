@@ -49,7 +49,7 @@ package struct Socket: ~Copyable {
     ///
     /// The same as dropping it, for where that should be seen.
     ///
-    /// What is queued is still sent, for at most `linger`.
+    /// Queued messages are still sent, for at most `linger`.
     package consuming func close() {}
 
     /// Accepts connections at `endpoint` and returns the endpoint in full: `tcp://127.0.0.1:*` becomes

@@ -150,7 +150,7 @@ final class PollingLoop {
 
     /// Forgets all sockets and timers.
     ///
-    /// What their handlers kept alive is released here, on the thread.
+    /// Objects that their handlers kept alive are released here, on the thread.
     func end() {
         self.hasEnded = true
         let registrations = self.registrations

@@ -130,8 +130,8 @@ struct ManagerTests {
         status.listeners = 9_000
         status.streams = 12
         #expect(status.sentence == "serving 9,000 listeners, 12 streams")
-        status.alarms = ["clock", "logRoom"]
-        #expect(status.sentence == "serving 9,000 listeners, 12 streams; alarms: clock, logRoom")
+        status.alarms = ["clock", "logNearlyFull"]
+        #expect(status.sentence == "serving 9,000 listeners, 12 streams; alarms: clock, logNearlyFull")
         status.missing = [.log, .sockets]
         status.alarms = []
         status.listeners = 1_234_567

@@ -29,7 +29,7 @@ public final class HTTPAdContentSource: AdContentSource {
     ///
     /// - Parameters:
     ///   - endpoint: the address without our query items; where it is not one of http or https, no request can be made.
-    ///   - fetcher: what fetches.
+    ///   - fetcher: the fetcher.
     @_spi(Rendering)
     public init(endpoint: String, fetcher: any AdFetcher) {
         self.endpoint = endpoint

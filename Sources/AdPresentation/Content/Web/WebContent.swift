@@ -123,7 +123,7 @@ enum WebContent {
     ///   - isLink: the user followed a link.
     ///   - opensWindow: it is to open in a new window: of scripts only those may that a user has just caused to run.
     ///   - scheme: the scheme of the address; `nil`: it has none.
-    /// - Returns: what becomes of it.
+    /// - Returns: the decision about it.
     static func navigation(isLink: Bool, opensWindow: Bool, scheme: String?) -> Navigation {
         if isLink || opensWindow { return .click }
         return ["http", "https", "about", "data", "blob"].contains(scheme?.lowercased() ?? "") ? .stays : .refused
