@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import GatewayDocuments
 import GatewayTestKit
 import Logging
 import ServiceLifecycle

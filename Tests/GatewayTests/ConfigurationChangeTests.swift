@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import Testing
 
 /// The settings that a running gateway takes over when its configuration is read again.

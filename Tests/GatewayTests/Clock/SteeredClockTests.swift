@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import GatewayTestKit
 import Synchronization
 import TestSupport
