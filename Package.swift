@@ -253,7 +253,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats", "TestSupport",
+                "AdFormats", "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats",
+                "TestSupport",
             ],
             path: "Tests/FuzzTargets",
             exclude: ["Corpora"],
