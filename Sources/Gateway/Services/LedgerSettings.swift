@@ -3,7 +3,7 @@
 
 import GatewayCore
 
-/// What the configuration says of the ledger.
+/// The keys of the configuration that are about the ledger.
 struct LedgerSettings: Hashable, Sendable {
     let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.

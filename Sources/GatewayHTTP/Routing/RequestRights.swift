@@ -25,10 +25,10 @@ struct RequestRights: Sendable {
         self.readers = readers
     }
 
-    /// What holds at present.
+    /// The access that holds at present.
     var access: HTTPAccess { self.holder.access }
 
-    /// Who asks; `nil` where nobody has to say so.
+    /// The caller; `nil`: the operation needs no token.
     ///
     /// - Throws: the refusal as a problem, and where too many wait.
     func principal(of request: Request, for operation: Operation) async throws -> HTTPPrincipal? {
@@ -44,8 +44,8 @@ struct RequestRights: Sendable {
 
     /// Lets in who may do what it asks for.
     ///
-    /// Tokens are checked where reports are made: whoever sends wrong ones without end waits in the same line, and health is answered
-    /// meanwhile.
+    /// Tokens are checked where reports are made: a caller that sends wrong ones without end waits in the same line, and health is
+    /// answered meanwhile.
     ///
     /// - Parameters:
     ///   - request: whose token is looked at.
