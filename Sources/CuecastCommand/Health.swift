@@ -57,7 +57,7 @@ struct Health: AsyncParsableCommand {
         let address: String
         let status: Int
         var missing: [String]?
-        var alarms: [[String: String]]?
+        var alarms: [RaisedAlarm]?
         var sentence: String?
     }
 
@@ -80,7 +80,7 @@ struct Health: AsyncParsableCommand {
             printed.sentence = document.sentence
         } else if !self.live, let document = try? decoder.decode(ReadinessDocument.self, from: answer.body) {
             printed.missing = document.missing
-            printed.alarms = document.alarms.map { ["alarm": $0.alarm, "sentence": $0.sentence] }
+            printed.alarms = document.alarms
         } else {
             // Another program answers.
             complain("what answers at \(endpoint) is not a gateway: HTTP status \(answer.status)")
@@ -101,7 +101,7 @@ struct Health: AsyncParsableCommand {
         let missing = printed.missing ?? []
         var lines = [printed.healthy ? "ready" : "not ready: missing \(missing.joined(separator: ", "))"]
         for alarm in printed.alarms ?? [] {
-            lines.append("alarm \(alarm["alarm"] ?? ""): \(alarm["sentence"] ?? "")")
+            lines.append("alarm \(alarm.alarm): \(alarm.sentence)")
         }
         return lines.joined(separator: "\n")
     }

@@ -7,6 +7,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import SQLiteStore
 
 struct Keys: ParsableCommand {

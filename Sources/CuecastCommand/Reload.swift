@@ -4,7 +4,7 @@
 import ArgumentParser
 import CommandSupport
 import Gateway
-import GatewayHTTP
+import GatewayDocuments
 
 struct Reload: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -126,7 +126,7 @@ package struct EndDocument: GatewayDocument {
     package var retryable: Bool
 
     package static let documentDescription = DocumentDescription(
-        name: "End",
+        name: "StreamEnd",
         fields: [
             DocumentField("reason", .oneOf(NoticeReaderEnd.allCases.map(\.metricLabel.text))),
             DocumentField("retryable", .flag, "Whether to listen again, with the last position."),

@@ -69,6 +69,11 @@ struct DocumentDescriptionTests {
         }
     }
 
+    @Test func `no two documents have schemas of one name`() {
+        let names = Self.documents.map { $0.schema.name }.filter { !$0.isEmpty }
+        #expect(Set(names).count == names.count)
+    }
+
     @Test func `the schema says what the description says`() {
         #expect(
             LifeDocument.schema.schema == [

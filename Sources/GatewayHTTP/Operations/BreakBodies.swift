@@ -3,7 +3,6 @@
 
 import BreakDocuments
 import CuecastWire
-import Gateway
 import GatewayDocuments
 
 /// The bodies of requests about breaks, as `BreakDocument` reads them.

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
-import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 import NIOCore
