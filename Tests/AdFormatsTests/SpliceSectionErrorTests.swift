@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import Foundation
 import Testing
 
 /// Each reason for which a section is refused, with its place.
@@ -236,5 +237,23 @@ struct SpliceSectionErrorTests {
         let space = String(repeating: " ", count: SpliceSectionLimits.textBytesMax - base64.utf8.count)
         #expect(try SpliceInfoSection(text: base64 + space) == Self.timeSignal)
         #expect(throws: SpliceSectionError.self) { try SpliceInfoSection(text: base64 + space + " ") }
+    }
+
+    @Test func `the page about SCTE-35 lists every limit with its value`() throws {
+        let file = Places.package.appending(path: "docs/broadcasters/scte-35.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let rows = [
+            "sectionLengthMax": SpliceSectionLimits.sectionLengthMax,
+            "sectionBytesMax": SpliceSectionLimits.sectionBytesMax,
+            "descriptorLengthMax": SpliceSectionLimits.descriptorLengthMax,
+            "textBytesMax": SpliceSectionLimits.textBytesMax,
+            "xmlElementsMax": SpliceSectionLimits.xmlElementsMax,
+            "xmlDepthMax": SpliceSectionLimits.xmlDepthMax,
+        ]
+        for (name, value) in rows {
+            let digits = String(value).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }
+            let row = "| `\(name)` | \(digits.reversed().joined()) |"
+            #expect(page.contains(row), "\(row)")
+        }
     }
 }
