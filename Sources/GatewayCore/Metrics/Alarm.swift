@@ -52,8 +52,8 @@ extension Alarm {
         case .ledgerCopies: "The ledger cannot be copied. The log keeps everything until there are two copies again."
         case .retention: "Nothing old is deleted: at the start the wall clock was far ahead of the log."
         case .logSilent: "The event log has not answered for 10 s. Nothing that needs it is confirmed."
-        case .logRoom: "The event log uses at least 80 % of `log.bytesMax`."
-        case .diskRoom: "The disk of the data directory has less than 1 GiB free."
+        case .logNearlyFull: "The event log uses at least 80 % of `log.bytesMax`."
+        case .diskNearlyFull: "The disk of the data directory has less than 1 GiB free."
         case .connections: "The descriptors for connections are in use. New connections wait."
         case .traceFile: "The trace file cannot be written. Spans are lost."
         }
@@ -74,7 +74,7 @@ extension Alarm {
         case .history, .ledger, .ledgerCopies:
             ReferenceLink("The ledger", "operations/ledger.md#when-the-ledger-is-lost-or-damaged")
         case .retention: ReferenceLink("Clocks", "operations/clocks.md#at-the-start")
-        case .logSilent, .logRoom, .diskRoom: ReferenceLink("Disk failures", "operations/disk-failures.md")
+        case .logSilent, .logNearlyFull, .diskNearlyFull: ReferenceLink("Disk failures", "operations/disk-failures.md")
         case .connections: ReferenceLink("Connections", "operations/connections.md#connections-and-descriptors")
         case .traceFile: ReferenceLink("Traces", "operations/traces.md#spans")
         }
