@@ -4,6 +4,7 @@
 import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 import Logging

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 
