@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import GatewayDocuments
 package import CuecastWire
+package import GatewayDocuments
 import HTTPTypes
 
 // What the codes of answers say, for the people who write clients, in Markdown. `docs/reference/status-codes.md` is made from it.
