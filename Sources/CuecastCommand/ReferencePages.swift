@@ -7,6 +7,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayDocuments
 import GatewayHTTP
 
 /// For developers: the tables of `docs/reference`, from the declarations in the code.
