@@ -21,14 +21,14 @@ package struct HTTPRequestOrigin: Hashable, Sendable {
 package struct HTTPParts: Sendable {
     /// Answers reports, and reads outcomes.
     package var stores: Stores
-    /// What `/metrics` shows.
+    /// The metrics for `/metrics`.
     package let metrics: MetricRegistry
     package var health: Health
     package var breaks: Breaks
     package var administration: Administration
-    /// Who may ask for what.
+    /// The rights over HTTP.
     package var access: HTTPAccessHolder
-    /// Where listeners' requests go; `nil`: nobody listens over HTTP.
+    /// The entrance for listeners' requests; `nil`: there are no listeners over HTTP.
     package var listeners: ListenerEntrance?
     /// Which requests are traced; `nil`: none.
     package var traces: RequestTraces?
@@ -79,9 +79,9 @@ extension HTTPParts {
     package struct Health: Sendable {
         /// The parts of the gateway that do not work at present; empty when it is ready.
         package var missing: @Sendable () -> [String]
-        /// What failed so that the process is about to end; `nil`: nothing.
+        /// The failure because of which the process is about to end; `nil`: none.
         package var failure: @Sendable () -> String? = { nil }
-        /// What an operator should look at although it is ready.
+        /// The faults that an operator should examine although the gateway is ready.
         package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
         /// Whether the gateway is about to stop, and takes no more requests.
         package var draining: @Sendable () -> Bool = { false }
@@ -106,9 +106,9 @@ extension HTTPParts {
                         body: .refused(refusal)
                     )
                 }
-        /// The streams with what is known of them now; `nil`: nobody tells.
+        /// The streams and their numbers; `nil`: not available.
         package var overview: StreamOverview?
-        /// What happens to breaks; `nil`: nobody tells.
+        /// The changes of breaks; `nil`: not available.
         package var changes: BreakChanges?
 
         package init(board: @escaping @Sendable () -> Board) {
@@ -116,15 +116,15 @@ extension HTTPParts {
         }
     }
 
-    /// What operators see and do.
+    /// The operators' view of the gateway, and their actions.
     package struct Administration: Sendable {
         /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
         package var reload: @Sendable () async throws -> ReloadDocument
-        /// What the gateway runs with at present.
+        /// The configuration that the gateway runs with.
         package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
         /// The gateway's limits that are in force.
         package var limits: @Sendable () -> [LimitState] = { [] }
-        /// Who asked for what to be changed.
+        /// The list of requested changes.
         package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
             throw AuditError("the audit is not kept")
         }

@@ -58,7 +58,7 @@ final class GatewayRoutes: Sendable {
         self.readersWaitingMax = configuration.readersWaitingMax
     }
 
-    /// What answers requests: a route for each operation, and the problems around them.
+    /// The responder: a route for each operation, and the problems around them.
     func responder() -> some HTTPResponder<OperationContext> {
         let router = Router(context: OperationContext.self)
         for operation in self.table.operations {
@@ -129,7 +129,7 @@ final class GatewayRoutes: Sendable {
         return HTTPTrace(headers, from: side, operation, at: self.parts.now())
     }
 
-    /// What is told about a request that has no answer.
+    /// The answer to a request that failed.
     private func answer(to error: any Error, _ request: Request, _ context: OperationContext) -> HTTPAnswer {
         let problem: Problem
         switch error {
@@ -141,7 +141,7 @@ final class GatewayRoutes: Sendable {
                 "The limit readersWaitingMax is \(self.readersWaitingMax) and is reached."
             )
         default:
-            // What the ledger or the log says is for the operator's log, not for whoever asks.
+            // The ledger's or the log's own error is for the operator's log, not for the caller.
             self.parts.peers.log(
                 .http,
                 .error,
@@ -263,7 +263,7 @@ final class GatewayRoutes: Sendable {
 }
 
 extension OperationContext {
-    /// What a line about the request says: with its trace, where it is traced.
+    /// The fields of a log line about the request: with its trace, if it is traced.
     fileprivate func told(_ fields: Logger.Metadata) -> Logger.Metadata {
         guard let trace = self.trace?.begun else { return fields }
         return fields.merging(trace.logFields) { _, new in new }

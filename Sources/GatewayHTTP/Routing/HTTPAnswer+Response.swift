@@ -54,7 +54,7 @@ extension HTTPAnswer {
         channel.closeFuture.whenComplete { _ in sink.finish() }
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
-                // What ends it early is told by the end of the answer: there is nobody else to tell.
+                // If an error ends the body early, the client sees only that the answer ends.
                 group.addTask { try? await body(pieces) }
                 group.addTask { for await _ in end {} }
                 await group.next()

@@ -5,7 +5,7 @@ import CuecastWire
 import HTTPTypes
 import Hummingbird
 
-/// What the head of every request must keep to, whatever it asks for.
+/// The rules for the head of every request, for all operations.
 struct RequestHeadRules: Sendable {
     private let configuration: GatewayHTTPConfiguration
     private let rights: RequestRights
@@ -82,7 +82,7 @@ extension Problem {
 }
 
 extension Request {
-    /// What it asks for, without its query, in which there may be what is nobody's business.
+    /// The path without the query, which may contain secrets.
     var pathWithoutQuery: Substring {
         (self.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
     }

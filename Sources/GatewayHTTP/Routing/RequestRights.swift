@@ -25,10 +25,10 @@ struct RequestRights: Sendable {
         self.readers = readers
     }
 
-    /// What holds at present.
+    /// The rights at present.
     var access: HTTPAccess { self.holder.access }
 
-    /// Who asks; `nil` where nobody has to say so.
+    /// The principal that sends the request; `nil` if the operation does not need one.
     ///
     /// - Throws: the refusal as a problem, and where too many wait.
     func principal(of request: Request, for operation: Operation) async throws -> HTTPPrincipal? {
@@ -44,8 +44,8 @@ struct RequestRights: Sendable {
 
     /// Lets in who may do what it asks for.
     ///
-    /// Tokens are checked where reports are made: whoever sends wrong ones without end waits in the same line, and health is answered
-    /// meanwhile.
+    /// The threads that make reports check tokens. A client that sends wrong tokens without end waits in the same queue as the
+    /// reports, and the gateway answers requests for its health meanwhile.
     ///
     /// - Parameters:
     ///   - request: whose token is looked at.
