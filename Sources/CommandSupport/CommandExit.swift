@@ -22,7 +22,7 @@ package enum CommandExit {
     /// 77: the sender may not do this.
     package static let notAllowed = ExitCode(77)
 
-    /// What an exit code says.
+    /// The meaning of an exit code.
     package struct Meaning: Hashable, Sendable {
         package let code: Int32
         /// For people, in Markdown.

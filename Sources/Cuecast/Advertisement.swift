@@ -106,9 +106,9 @@ public final class Advertisement: Sendable {
     public let mediaFiles: [MediaFile]
     /// The picture that is shown while it plays; `nil`: none.
     public let banner: Banner?
-    /// What opens when the listener acts on the banner: what the banner leads to, or else ``clickThroughURL``.
+    /// The address to open when the listener acts on the banner: the banner's own, or else ``clickThroughURL``.
     public var bannerTargetURL: String? { self.banner.flatMap { $0.targetURL ?? self.clickThroughURL } }
-    /// What opens when the listener acts on the advertisement.
+    /// The address to open when the listener acts on the advertisement.
     public var clickThroughURL: String? { self.content.clickThroughURL.orNil }
     /// Where it stands in its break.
     public let podPosition: PodPosition

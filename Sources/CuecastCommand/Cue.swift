@@ -174,7 +174,7 @@ private struct ExplainedCue {
 
     // MARK: For programs
 
-    /// What is printed for programs.
+    /// The output for programs.
     struct Document: Encodable {
         struct Field: Encodable {
             let structure: String

@@ -51,7 +51,7 @@ struct Health: AsyncParsableCommand {
         guard self.timeoutDuration > .zero else { throw ValidationError("--timeout must be more than 0.") }
     }
 
-    /// What is printed for programs.
+    /// The output for programs.
     private struct Printed: Encodable {
         let healthy: Bool
         let address: String

@@ -8,7 +8,7 @@ import Foundation
 import Gateway
 import GatewayHTTP
 
-/// What the help names as defaults.
+/// The defaults that the help names.
 private let defaults = GatewayConfiguration()
 
 /// The configuration of a gateway as the command line gives it: a file, and flags that go before it.

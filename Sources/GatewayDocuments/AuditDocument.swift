@@ -4,7 +4,7 @@
 package import CuecastWire
 package import GatewayCore
 
-/// Who asked for what to be changed, as JSON: what `GET /v1/audit` answers.
+/// The requested changes and the principals that requested them, as JSON: the answer to `GET /v1/audit`.
 ///
 /// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
 package struct AuditDocument: GatewayDocument {

@@ -8,7 +8,7 @@ package import GatewayCore
 ///
 /// Fields that have no value are `null`; the names are a contract.
 package struct GatewayEventDocument: GatewayDocument {
-    /// What happens in a second.
+    /// The rates per second.
     package struct Rates: GatewayDocument {
         package var notices: Double
         package var batches: Double

@@ -97,7 +97,7 @@ package struct DocumentField: Sendable {
     }
 }
 
-/// What the value of a field may be.
+/// The values that a field may have.
 package struct FieldKind: Sendable {
     package let schema: JSONValue
     /// The schemas that it refers to.

@@ -142,7 +142,7 @@ package struct EndDocument: GatewayDocument {
             }
     }
 
-    /// What the id of an event begins with after which its reader must not listen again; no position begins so.
+    /// The prefix of an event's id that tells the reader not to listen again; no position begins with it.
     package static let finalPrefix = "end:"
 
     /// The id of the event; `nil`: its reader goes on from its last position.

@@ -3,9 +3,9 @@
 
 import CuecastWire
 
-/// What every listener's request says of itself.
+/// The members that every listener's request has.
 ///
-/// What else a request has is passed over, as on the wire.
+/// The gateway ignores all other members of a request, as on the wire.
 package protocol ListenerRequestDocument: GatewayDocument {
     /// 32 hexadecimal digits.
     var session: String { get }

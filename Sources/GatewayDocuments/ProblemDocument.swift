@@ -21,11 +21,11 @@ package enum ProblemCode: Hashable, Sendable {
     case hostNotKnown
     /// A page of another origin asks.
     case originNotAllowed
-    /// What was read again has faults, and everything stays as it was.
+    /// The new configuration has faults, and nothing changes.
     case notReloaded
     /// It was asked in plain, and speaks TLS.
     case encrypted
-    /// What follows a position is not kept any more.
+    /// The records after a position are not kept any more.
     case positionGone
 
     /// Every code, for tests and for `/openapi.json`.
@@ -57,7 +57,7 @@ package enum ProblemCode: Hashable, Sendable {
     }
 }
 
-/// What every answer but a success says, as `application/problem+json` (RFC 9457).
+/// The content of every answer but a success, as `application/problem+json` (RFC 9457).
 ///
 /// `type` is always `about:blank`: the code says more than an address could.
 package struct ProblemDocument: GatewayDocument {

@@ -8,7 +8,7 @@ package import GatewayCore
 ///
 /// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
 package struct ReportDocument: GatewayDocument {
-    /// What was delivered, and what became of it.
+    /// The numbers of deliveries and of their outcomes.
     package struct Counts: GatewayDocument {
         /// Without what was handed out just before a kill or a loss of power and never acknowledged.
         package var delivered: Int64

@@ -8,7 +8,7 @@ package struct NamedSchema: Sendable {
     package let name: String
     /// JSON Schema 2020-12, as OpenAPI 3.1 has it.
     package let schema: JSONValue
-    /// What it refers to.
+    /// The schemas that it refers to.
     package let uses: [NamedSchema]
 
     package init(_ name: String, _ schema: JSONValue, uses: [NamedSchema] = []) {
@@ -17,7 +17,7 @@ package struct NamedSchema: Sendable {
         self.uses = uses
     }
 
-    /// What stands where it is meant.
+    /// The reference to the schema, for the places that use it.
     package var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
 
     /// A schema that stands where it is used, and has no name.
@@ -25,7 +25,7 @@ package struct NamedSchema: Sendable {
         NamedSchema("", schema, uses: uses)
     }
 
-    /// What stands in a document: the reference, or the schema itself where it has no name.
+    /// The JSON for a document: the reference, or the schema itself if it has no name.
     package var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
 }
 
@@ -126,7 +126,7 @@ package enum Schema {
         "description": "A listener of one stream: 16 random bytes in hexadecimal.",
     ]
 
-    /// What may be `null` instead.
+    /// A schema that allows `null` too.
     package static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": [schema, ["type": "null"]]] }
 
     /// The id of a stream.

@@ -52,7 +52,7 @@ extension RaisedAlarm: GatewayDocument {
     ])
 }
 
-/// What a reload took over, as JSON: what `POST /v1/reload` answers.
+/// The changes that a reload made, as JSON: the answer to `POST /v1/reload`.
 package struct ReloadDocument: GatewayDocument {
     /// The keys of the configuration that hold from now on.
     package var changed: [String]

@@ -13,7 +13,7 @@ internal import Darwin
 ///
 /// The folder `Linux` has the calls of event loops and servers. The package compiles that folder on Linux only.
 package enum System {
-    /// The meaning of an errno, for people.
+    /// An errno as a text for people.
     package static func describe(_ code: Int32) -> String {
         // Safety: the C library answers with a text that ends with zero, whatever the number.
         unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

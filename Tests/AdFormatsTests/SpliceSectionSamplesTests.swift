@@ -5,7 +5,7 @@ import AdFormats
 import Foundation
 import Testing
 
-/// Sections that nobody here wrote: the worked examples of SCTE 35 section 14, and cases of scte35-go.
+/// Sections from outside this project: the worked examples of SCTE 35 section 14, and cases of scte35-go.
 @Suite(.suiteLimit, .enabled(if: Places.hasSections, "the sample sections are not here"))
 struct SpliceSectionSamplesTests {
     @Test func `every field of every sample is what another reader finds`() throws {

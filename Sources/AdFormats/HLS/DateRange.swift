@@ -69,7 +69,7 @@ public struct DateRange: Hashable, Sendable {
     public var times = Times()
     /// Its SCTE-35 sections.
     public var scte35 = Sections()
-    /// What plays, where its class is ``interstitialClass``.
+    /// The ads with their own media, if the class is ``interstitialClass``.
     public var interstitial: Interstitial?
 
     /// A range of which only the id is known.

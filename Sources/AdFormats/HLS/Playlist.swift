@@ -76,7 +76,7 @@ public struct MediaPlaylist: Hashable, Sendable {
     public var markers: [PlaylistMarker] = []
     /// The ranges of dates, in order; several may have one id.
     public var dateRanges: [DateRange] = []
-    /// What was passed over.
+    /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
 
     /// A playlist without segments.

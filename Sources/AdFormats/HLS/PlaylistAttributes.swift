@@ -67,7 +67,7 @@ struct PlaylistAttributes {
     }
 }
 
-/// What is wrong with a tag, as the end of a sentence that begins with its name.
+/// A fault of a tag, as the end of a sentence that begins with the tag's name.
 struct PlaylistTagFault: Error, Equatable {
     let fault: String
 

@@ -53,7 +53,7 @@ public struct PlaylistFault: Hashable, Sendable, CustomStringConvertible {
     public var line: Int
     /// The tag, without `#`.
     public var tag: String
-    /// What is wrong with it, as the end of a sentence.
+    /// The fault of the tag, as the end of a sentence.
     public var fault: String
 
     /// A fault on a line.

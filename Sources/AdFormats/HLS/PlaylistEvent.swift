@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a ``PlaylistWatch`` saw in a playlist for the first time.
+/// An event that a ``PlaylistWatch`` saw in a playlist for the first time.
 public struct PlaylistEvent: Hashable, Sendable {
-    /// What happened.
+    /// The kind of an event.
     ///
     /// New cases may appear in a minor release.
     @nonexhaustive
@@ -18,7 +18,7 @@ public struct PlaylistEvent: Hashable, Sendable {
         case message
     }
 
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
     /// The tag that told it.
     public var tag: PlaylistTag

@@ -28,7 +28,7 @@ public enum PlaylistTag: String, Hashable, Sendable, CaseIterable {
 
 /// A tag of a break at a segment; ``DateRange`` is for the ones that have a date.
 public struct PlaylistMarker: Hashable, Sendable {
-    /// What a marker says.
+    /// The meaning of a marker.
     public enum Role: Hashable, Sendable {
         /// A break begins.
         case out
@@ -42,7 +42,7 @@ public struct PlaylistMarker: Hashable, Sendable {
 
     /// The tag.
     public var tag: PlaylistTag
-    /// What it says.
+    /// The meaning of the marker.
     public var role: Role
     /// The line, counted from 1.
     public var line: Int

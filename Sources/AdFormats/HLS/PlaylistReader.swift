@@ -16,7 +16,7 @@ struct PlaylistReader {
     private var mediaLine: Int?
     private var multivariantLine: Int?
     private var hasTargetDuration = false
-    /// What tags say of the next address.
+    /// The data from tags about the next address.
     private var next = NextAddress()
 
     private struct NextAddress {

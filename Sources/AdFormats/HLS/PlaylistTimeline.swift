@@ -67,7 +67,7 @@ struct PlaylistTimeline: Hashable, Sendable {
     private var number: Int
     /// Where the segments of the playlist are that was placed last.
     private var current: [Place] = []
-    /// What follows the last segment of that one.
+    /// The moment that follows the last segment of that playlist.
     private(set) var end: PlaylistMoment?
     private var nextSequence = 0
 

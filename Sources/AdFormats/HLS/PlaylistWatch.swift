@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a ``PlaylistWatch`` learned from reading a playlist once.
+/// The results of one reading of a playlist by a ``PlaylistWatch``.
 public struct PlaylistReading: Hashable, Sendable {
-    /// What is new, in the order of programme time.
+    /// The new events, in the order of programme time.
     public var events: [PlaylistEvent] = []
     /// Whether the playlist differs from the last one of its rendition.
     public var isChanged = true
@@ -15,7 +15,7 @@ public struct PlaylistReading: Hashable, Sendable {
     public var endMilliseconds: Int?
     /// How long after this load began the next one may begin, in milliseconds; `nil`: the playlist has ended.
     public var reloadAfterMilliseconds: Int?
-    /// What was passed over.
+    /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
 
     /// Nothing new.
@@ -54,7 +54,7 @@ public struct PlaylistWatch: Hashable, Sendable {
 
     /// The classes of date ranges that are breaks without SCTE-35.
     public var breakClasses: Set<String> = [DateRange.interstitialClass]
-    /// What is read and kept at most.
+    /// The most that the watch reads and keeps.
     public let limits: PlaylistLimits
     private var renditions: [String: Rendition] = [:]
     private var breaks: PlaylistBreaks

@@ -20,11 +20,11 @@ public struct RadioRule: Hashable, Sendable {
     public var name: String
     /// Where it looks.
     public var subject: Subject
-    /// What is there when ads play.
+    /// The pattern of the text while ads play.
     ///
     /// Groups say more: `duration` in seconds, `milliseconds`, and `id`.
     public var pattern: TextPattern
-    /// What else is looked for then, for the same groups, in any order.
+    /// More patterns for the same text and the same groups, in any order.
     public var details: [TextPattern]
 
     /// A rule.
@@ -71,7 +71,7 @@ public struct RadioRule: Hashable, Sendable {
         )
     }
 
-    /// What the rule reads in metadata; `nil`: no ad.
+    /// The duration and the id of the ad that the rule finds in metadata; `nil`: no ad.
     func match(_ metadata: ICYMetadata) -> (durationMilliseconds: Int?, id: String?)? {
         let text: String? =
             switch self.subject {
@@ -91,9 +91,9 @@ public struct RadioRule: Hashable, Sendable {
     }
 }
 
-/// What a ``RadioWatch`` saw in metadata.
+/// An event that a ``RadioWatch`` saw in metadata.
 public struct RadioEvent: Hashable, Sendable {
-    /// What happened.
+    /// The kind of an event.
     ///
     /// New cases may appear in a minor release.
     @nonexhaustive
@@ -106,7 +106,7 @@ public struct RadioEvent: Hashable, Sendable {
         case `in`
     }
 
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
     /// When the metadata came, in milliseconds since 1970.
     public var timeMilliseconds: Int

@@ -3,7 +3,7 @@
 
 /// Why a pattern cannot be used.
 public struct TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a clause.
+    /// The fault, as a clause.
     public var fault: String
     /// Where, in characters (Unicode scalars) from the beginning of the pattern, counted from 1.
     public var column: Int
@@ -56,7 +56,7 @@ public struct TextPattern: Hashable, Sendable {
     /// Two patterns are equal where they are written the same.
     public static func == (left: TextPattern, right: TextPattern) -> Bool { left.source == right.source }
 
-    /// What is written counts.
+    /// Hashes the source of the pattern.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.source) }
 
     /// Searches a text.
@@ -117,7 +117,7 @@ indirect enum PatternNode: Hashable, Sendable {
     case assertion(PatternAssertion)
 }
 
-/// What must hold at a place of the text.
+/// A condition on a place of the text.
 enum PatternAssertion: Hashable, Sendable {
     case start
     case end
@@ -294,7 +294,7 @@ struct PatternParser {
         }
     }
 
-    /// What stands between “[” and “]”.
+    /// Reads the characters between “[” and “]”.
     private mutating func characters() throws(TextPatternError) -> PatternSet {
         let start = self.position
         self.position += 1

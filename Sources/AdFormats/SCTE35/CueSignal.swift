@@ -6,7 +6,7 @@
 /// A signal is a fact about the stream. Whether a break opens because of it is a decision of a cue policy, which this
 /// library does not make.
 public struct CueSignal: Hashable, Sendable {
-    /// What happens.
+    /// The kind of a signal.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A break or a segment begins.
         case out
@@ -47,7 +47,7 @@ public struct CueSignal: Hashable, Sendable {
         public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// What happens.
+    /// The kind of the signal.
     public var kind: Kind
     /// The id of the event: an end and a cancellation have the id of the begin.
     public var eventID: UInt32
@@ -92,7 +92,7 @@ extension SegmentationType {
 }
 
 extension SpliceInfoSection {
-    /// What the section means for breaks, in the order of its fields; empty: nothing.
+    /// The signals of the section about breaks, in the order of its fields; empty: none.
     ///
     /// A segment in a section without a time, `splice_null()` for instance, has no place in the stream. Of such sections
     /// only cancellations count.
@@ -152,7 +152,7 @@ extension SpliceInfoSection {
             }
         case .spliceNull, .bandwidthReservation, .privateCommand: return nil
         }
-        // An offset from a moment that nobody knows is no moment either.
+        // If the moment is unknown, the moment plus an offset is unknown too.
         return ticks.map { .at(ptsTicks: self.effectiveTicks($0 &+ offset)) } ?? .immediate
     }
 }

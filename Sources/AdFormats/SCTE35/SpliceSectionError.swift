@@ -44,7 +44,7 @@ public struct SpliceSectionError: Error, Hashable, Sendable {
     public let byte: Int?
     /// The line of an XML text, counted from 1; `nil` for other input.
     public let line: Int?
-    /// What is wrong, without the place.
+    /// The fault, without the place.
     public let detail: String
 
     init(_ reason: Reason, _ field: String, byte: Int? = nil, line: Int? = nil, _ detail: String) {

@@ -88,7 +88,7 @@ struct ProgramMap: Equatable {
     }
 }
 
-/// What every table has before and behind its content (ISO/IEC 13818-1 section 2.4.4.10).
+/// The parts that every table has before and behind its content (ISO/IEC 13818-1 section 2.4.4.10).
 private struct TableBody {
     /// `table_id_extension`.
     let id: Int

@@ -40,7 +40,7 @@ public struct CueSection: Hashable, Sendable {
     public var clock: PCRReading?
 }
 
-/// What a ``TransportStreamReader`` found.
+/// A result of a ``TransportStreamReader``.
 ///
 /// New cases may appear in a minor release.
 @nonexhaustive
@@ -55,9 +55,9 @@ public enum TransportStreamEvent: Hashable, Sendable {
     case fault(TransportStreamFault)
 }
 
-/// What is wrong with a transport stream.
+/// A fault of a transport stream.
 public struct TransportStreamFault: Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The reason of a fault.
     ///
     /// New cases may appear in a minor release.
     @nonexhaustive
@@ -84,7 +84,7 @@ public struct TransportStreamFault: Hashable, Sendable, CustomStringConvertible 
     public var pid: Int?
     /// Where the packet begins, in bytes from the beginning of the stream.
     public var byteOffset: Int
-    /// What is wrong.
+    /// The reason of the fault.
     public var reason: Reason
 
     /// One sentence for people.

@@ -19,7 +19,7 @@ public struct TransportStreamReader: Sendable {
         case cue
     }
 
-    /// What is known of a PID with sections.
+    /// The state of a PID with sections.
     fileprivate struct Source {
         let use: Use
         var assembler = SectionAssembler()
@@ -33,7 +33,7 @@ public struct TransportStreamReader: Sendable {
     private static let searchByteCount = 2 * TransportPacket.byteCount + 1
     private static let cueTableID: UInt8 = 0xFC
 
-    /// What is remembered at most.
+    /// The most that the reader remembers.
     public let limits: TransportStreamLimits
     private var rest: [UInt8] = []
     private var offset = 0

@@ -3,7 +3,7 @@
 
 import GatewayCore
 
-/// The keys of the configuration that are about the ledger.
+/// The ledger's part of the configuration.
 struct LedgerSettings: Hashable, Sendable {
     let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.

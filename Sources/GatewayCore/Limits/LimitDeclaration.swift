@@ -7,7 +7,7 @@ package struct LimitSetting: Hashable, Sendable {
     package let key: String
     /// The values that the key accepts.
     package let range: ClosedRange<Int>
-    /// What the value means, for operators, in Markdown.
+    /// The meaning of the value, for operators, in Markdown.
     package let meaning: String
     /// Whether 0 says that there is no limit.
     package let zeroIsNone: Bool
@@ -29,20 +29,20 @@ package struct LimitSetting: Hashable, Sendable {
     }
 }
 
-/// What a limit is: its value, its unit, the key that sets it, and what happens when it is reached.
+/// A limit: its value, its unit, the key that sets it, and the effect when it is reached.
 ///
 /// The configuration, `GET /v1/limits` and the reference pages read it.
 package struct LimitDeclaration: Hashable, Sendable {
     /// The value, if no configuration sets another one.
     package let value: Int
     package let unit: LimitUnit
-    /// What the value counts, where unit and name do not say it, for instance `streams`.
+    /// The things that the value counts, if unit and name do not say it, for instance `streams`.
     package let subject: String
     /// The default in words, where the gateway computes it at its start; `nil`: `value` is the default.
     package let computedDefault: String?
-    /// What sets it; `nil`: it is fixed.
+    /// The setting of the limit; `nil`: the limit is fixed.
     package let setting: LimitSetting?
-    /// What happens when it is reached, in Markdown.
+    /// The effect when the limit is reached, in Markdown.
     package let effect: String
     /// Whether the alert `CuecastLimitHit` tells operators: not of a limit that one peer reaches at its own cost, nor of one that
     /// costs no one anything.

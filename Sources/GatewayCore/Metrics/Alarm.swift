@@ -36,7 +36,7 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Alarm {
-    /// What the alarm says, for operators, in Markdown.
+    /// The meaning of the alarm, for operators, in Markdown.
     package var meaning: String {
         switch self {
         case .reload: "A reload found a fault. The gateway runs with its previous settings, keys and certificates."

@@ -90,7 +90,7 @@ package enum Metric: String, CaseIterable, Sendable {
 
     package var kind: Kind { self.declaration.kind }
 
-    /// What it counts or measures, in Markdown, as the reference page shows it.
+    /// The meaning of the metric, in Markdown, as the reference page shows it.
     package var meaning: String { self.declaration.meaning }
 
     /// The same as a sentence of plain text, as Prometheus shows it.

@@ -6,7 +6,7 @@ import CuecastWire
 /// The declaration of a metric.
 struct MetricDeclaration: Sendable {
     let kind: Metric.Kind
-    /// What it counts or measures, and what each value of its label says, in Markdown.
+    /// The meaning of the metric and of each value of its label, in Markdown.
     let meaning: String
     /// The name of its label; `nil`: it has none.
     let label: String?

@@ -22,7 +22,7 @@ extension ListenerRequestHandler {
         package var recordBytesMax = EventLogLimits.recordBytesMax
         /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
         package var rememberedOutcomesMax: Int
-        /// What listeners must show.
+        /// The tickets and tokens that listeners need.
         package var tickets = TicketRule()
         /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;
         /// `nil`: secrets that are new with every start.

@@ -21,14 +21,14 @@ package struct HTTPRequestOrigin: Hashable, Sendable {
 package struct HTTPParts: Sendable {
     /// Answers reports, and reads outcomes.
     package var stores: Stores
-    /// The metrics that `/metrics` shows.
+    /// The metrics for `/metrics`.
     package let metrics: MetricRegistry
     package var health: Health
     package var breaks: Breaks
     package var administration: Administration
-    /// The rights of those who ask.
+    /// The rights over HTTP.
     package var access: HTTPAccessHolder
-    /// The entrance of listeners' requests; `nil`: HTTP serves no listeners.
+    /// The entrance for listeners' requests; `nil`: there are no listeners over HTTP.
     package var listeners: ListenerEntrance?
     /// Which requests are traced; `nil`: none.
     package var traces: RequestTraces?
@@ -79,9 +79,9 @@ extension HTTPParts {
     package struct Health: Sendable {
         /// The parts of the gateway that do not work at present; empty when it is ready.
         package var missing: @Sendable () -> [String]
-        /// The failure that is about to end the process; `nil`: there is none.
+        /// The failure because of which the process is about to end; `nil`: none.
         package var failure: @Sendable () -> String? = { nil }
-        /// The alarms that an operator should look at although the gateway is ready.
+        /// The faults that an operator should examine although the gateway is ready.
         package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
         /// Whether the gateway is about to stop, and takes no more requests.
         package var draining: @Sendable () -> Bool = { false }
@@ -106,9 +106,9 @@ extension HTTPParts {
                         body: .refused(refusal)
                     )
                 }
-        /// The streams with their state at present; `nil`: there is no overview.
+        /// The streams and their numbers; `nil`: not available.
         package var overview: StreamOverview?
-        /// The changes of breaks; `nil`: there is no source of them.
+        /// The changes of breaks; `nil`: not available.
         package var changes: BreakChanges?
 
         package init(board: @escaping @Sendable () -> Board) {
@@ -116,15 +116,15 @@ extension HTTPParts {
         }
     }
 
-    /// The parts that operators see and change.
+    /// The operators' view of the gateway, and their actions.
     package struct Administration: Sendable {
         /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
         package var reload: @Sendable () async throws -> ReloadDocument
-        /// The configuration that the gateway runs with at present.
+        /// The configuration that the gateway runs with.
         package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
         /// The gateway's limits that are in force.
         package var limits: @Sendable () -> [LimitState] = { [] }
-        /// The audit: requests for changes, with the name of each caller.
+        /// The list of requested changes.
         package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
             throw AuditError("the audit is not kept")
         }

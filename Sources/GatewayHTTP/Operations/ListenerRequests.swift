@@ -18,7 +18,7 @@ extension ListenerRequestDocument {
 }
 
 extension AcknowledgeRequestDocument {
-    /// What it asks of the rules.
+    /// The request as the rules see it.
     func acknowledge(_ key: BreakKey) throws(Problem) -> ListenerRequest.Acknowledge {
         guard let delivery = Data(base64Encoded: self.delivery) else {
             throw .badRequest("The delivery is not base64.")

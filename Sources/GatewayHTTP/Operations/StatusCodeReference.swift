@@ -11,7 +11,7 @@ extension ProblemCode {
     /// The number of HTTP's status.
     package var httpCode: Int { self.httpStatus.code }
 
-    /// What the code says.
+    /// The meaning of the code.
     package var meaning: String {
         switch self {
         case .reason(let status): status.meaning
@@ -27,7 +27,7 @@ extension ProblemCode {
         }
     }
 
-    /// What a client does about it.
+    /// The advice for a client that gets the code.
     package var advice: String {
         switch self {
         case .reason(let status): status.advice
@@ -45,7 +45,7 @@ extension ProblemCode {
 }
 
 extension StatusCode {
-    /// What the code says.
+    /// The meaning of the code.
     package var meaning: String {
         switch self {
         case .ok: "done; for an acknowledgement: recorded durably"
@@ -71,7 +71,7 @@ extension StatusCode {
         }
     }
 
-    /// What a client does about it.
+    /// The advice for a client that gets the code.
     package var advice: String {
         switch self {
         case .ok: ""

@@ -130,7 +130,7 @@ final class GatewayRoutes: Sendable {
         return HTTPTrace(headers, from: side, operation, at: self.parts.now())
     }
 
-    /// The problem that answers a request after an error.
+    /// The answer to a request that failed.
     private func answer(to error: any Error, _ request: Request, _ context: OperationContext) -> HTTPAnswer {
         let problem: Problem
         switch error {
@@ -142,7 +142,7 @@ final class GatewayRoutes: Sendable {
                 "The limit readersWaitingMax is \(self.readersWaitingMax) and is reached."
             )
         default:
-            // What the ledger or the log says is for the operator's log, not for the caller.
+            // The ledger's or the log's own error is for the operator's log, not for the caller.
             self.parts.peers.log(
                 .http,
                 .error,
@@ -264,7 +264,7 @@ final class GatewayRoutes: Sendable {
 }
 
 extension OperationContext {
-    /// The fields of a message about the request, with its trace if there is one.
+    /// The fields of a log line about the request: with its trace, if it is traced.
     fileprivate func told(_ fields: Logger.Metadata) -> Logger.Metadata {
         guard let trace = self.trace?.begun else { return fields }
         return fields.merging(trace.logFields) { _, new in new }

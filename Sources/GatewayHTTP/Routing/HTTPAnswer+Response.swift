@@ -54,7 +54,7 @@ extension HTTPAnswer {
         channel.closeFuture.whenComplete { _ in sink.finish() }
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
-                // An early end shows as the end of the answer: no one else needs to learn of it.
+                // If an error ends the body early, the client sees only that the answer ends.
                 group.addTask { try? await body(pieces) }
                 group.addTask { for await _ in end {} }
                 await group.next()

@@ -34,7 +34,7 @@ struct HTTPReaders: Sendable {
     }
 }
 
-/// The parts of the server that an operation's call needs besides the request.
+/// The parts of the server that an operation's call needs, besides the request.
 struct RequestTools: Sendable {
     /// Whether what is asked here comes by TLS.
     let isEncrypted: Bool

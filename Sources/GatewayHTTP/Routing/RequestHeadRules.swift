@@ -6,7 +6,7 @@ import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 
-/// The rules for the head of every request.
+/// The rules for the head of every request, for all operations.
 struct RequestHeadRules: Sendable {
     private let configuration: GatewayHTTPConfiguration
     private let rights: RequestRights
@@ -83,7 +83,7 @@ extension Problem {
 }
 
 extension Request {
-    /// The path without the query, because a query may contain secrets.
+    /// The path without the query, which may contain secrets.
     var pathWithoutQuery: Substring {
         (self.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
     }

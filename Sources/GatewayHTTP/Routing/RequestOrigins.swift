@@ -38,7 +38,7 @@ struct RequestOrigins: Sendable {
         guard self.rights.access.listenerOrigins.headers(for: origin) != nil else { return try self.check(request) }
     }
 
-    /// The header fields about origins of an answer to a listener's operation; `nil`: it is no listener's operation.
+    /// The fields about origins in answers to a listener's operation, problems too; `nil`: the operation is not a listener's.
     func fields(of request: Request) -> HTTPFields? {
         guard !self.table.listenerMethods(at: request.pathWithoutQuery).isEmpty else { return nil }
         // Caches keep answers to pages of different origins apart (Fetch standard, "CORS protocol and HTTP caches").

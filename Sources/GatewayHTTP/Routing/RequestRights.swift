@@ -25,10 +25,10 @@ struct RequestRights: Sendable {
         self.readers = readers
     }
 
-    /// The access that holds at present.
+    /// The rights at present.
     var access: HTTPAccess { self.holder.access }
 
-    /// The caller; `nil`: the operation needs no token.
+    /// The principal that sends the request; `nil` if the operation does not need one.
     ///
     /// - Throws: the refusal as a problem, and where too many wait.
     func principal(of request: Request, for operation: Operation) async throws -> HTTPPrincipal? {
@@ -44,8 +44,8 @@ struct RequestRights: Sendable {
 
     /// Lets in who may do what it asks for.
     ///
-    /// Tokens are checked where reports are made: a caller that sends wrong ones without end waits in the same line, and health is
-    /// answered meanwhile.
+    /// The threads that make reports check tokens. A client that sends wrong tokens without end waits in the same queue as the
+    /// reports, and the gateway answers requests for its health meanwhile.
     ///
     /// - Parameters:
     ///   - request: whose token is looked at.
