@@ -180,7 +180,8 @@ let package = Package(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
-                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayDocuments",
+                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore",
+                "GatewayDocuments",
                 "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",
                 "TokenFormats", "Tokens", argumentParser, lifecycle, signals, logging,
@@ -262,7 +263,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "AdFormats", "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats",
+                "AdFormats", "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire",
+                "TokenFormats",
                 "TestSupport",
             ],
             path: "Tests/FuzzTargets",
