@@ -313,7 +313,8 @@ class BaselineTests(unittest.TestCase):
             self.assertEqual(body, stored[name], name)
 
     def test_the_sockets_settings_are_those_of_the_gateways_socket_of_libzmq(self):
-        swift = "".join((ROOT / f"Sources/Gateway/{name}.swift").read_text() for name in ("Broadcasters/BroadcastSockets", "ConnectionLimit", "Configuration/GatewayConfiguration"))
+        swift = "".join((ROOT / f"Sources/{name}.swift").read_text() for name in (
+            "Gateway/Broadcasters/BroadcastSockets", "Gateway/ConnectionLimit", "GatewayCore/Limits/SettingDefaults"))
         c = (ROOT / "Benchmarks/baselines/baseline.h").read_text()
         for swift_setting, c_setting in (
             ("min(4_096, DescriptorReserve.uncounted(of: limit) / 2)", "ZMQ_BACKLOG, 4096"),
