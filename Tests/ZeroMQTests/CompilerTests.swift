@@ -185,8 +185,11 @@ struct CompilerTests {
             [
                 "env", "swiftc", "-emit-sil", "-o", "/dev/null", "-module-name", "Program", "-parse-as-library",
                 "-swift-version", "6", "-I", products.appending(path: "Modules").path,
-                "-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/CZeroMQ/module.modulemap").path)",
             ]
+            + ["CZeroMQ", "CSystemSupport"]
+            .flatMap {
+                ["-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/\($0)/module.modulemap").path)"]
+            }
             + ["NonisolatedNonsendingByDefault", "ExistentialAny", "InternalImportsByDefault"]
             .flatMap {
                 ["-enable-upcoming-feature", $0]
