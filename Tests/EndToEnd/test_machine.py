@@ -217,8 +217,8 @@ class Addresses(unittest.TestCase):
         done = run("check-config", environment={"CUECAST_NOTICE": "x", "CUECAST_BREAKS_ANOUNCE_AHEAD": "1s",
                                                 "CUECAST_NONSENSE": "1", "CUECAST_GATEWAY": "127.0.0.1"})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("CUECAST_NOTICE; is CUECAST_NOTICES meant?", done.stderr)
-        self.assertIn("CUECAST_BREAKS_ANOUNCE_AHEAD; is CUECAST_BREAKS_ANNOUNCE_AHEAD meant?", done.stderr)
+        self.assertIn("the variable CUECAST_NOTICE is not used; is CUECAST_NOTICES meant?", done.stderr)
+        self.assertIn("CUECAST_BREAKS_ANOUNCE_AHEAD is not used; is CUECAST_BREAKS_ANNOUNCE_AHEAD meant?", done.stderr)
         self.assertIn("CUECAST_NONSENSE", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 3, done.stderr)
         done = run("version", binary=BINARY, environment={"CUECAST_GATWAY": "x"})
