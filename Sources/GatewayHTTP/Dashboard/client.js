@@ -65,8 +65,8 @@ export class GatewayClient extends EventTarget {
   }
 
   #source = null;
-  /// The way to the events is under way: the clock, a ticket.
-  #isOpening = false;
+  /// Whether the events are open, or being opened: reading the clock and getting a ticket come first.
+  #isActive = false;
   #streams = [];
   #attempt = 0;
   #turn = 0;
@@ -158,7 +158,7 @@ export class GatewayClient extends EventTarget {
   /// Says which streams are counted; the events begin anew where they are others.
   watch(streams) {
     const sorted = [...new Set(streams)].sort();
-    if ((this.#source || this.#isOpening) && sorted.join() === this.#streams.join()) return;
+    if (this.#isActive && sorted.join() === this.#streams.join()) return;
     this.#streams = sorted;
     this.reopen();
   }
@@ -176,7 +176,7 @@ export class GatewayClient extends EventTarget {
     clearTimeout(this.#silence);
     this.#source?.close();
     this.#source = null;
-    this.#isOpening = false;
+    this.#isActive = false;
   }
 
   #tell(state, sentence = "") {
@@ -187,7 +187,7 @@ export class GatewayClient extends EventTarget {
 
   async #open() {
     const turn = this.#turn;
-    this.#isOpening = true;
+    this.#isActive = true;
     try {
       if (!this.hasClock || performance.now() - this.clockRead > CLOCK_INTERVAL_MS) await this.#readClock();
       const query = new URLSearchParams();
@@ -199,7 +199,6 @@ export class GatewayClient extends EventTarget {
       address.search = query.toString().replaceAll("%2C", ",");
       const source = new EventSource(address);
       this.#source = source;
-      this.#isOpening = false;
       source.addEventListener("open", () => { if (turn === this.#turn) this.#opened(turn); });
       // A ticket is for one use: the browser must not try by itself.
       source.addEventListener("error", () => { if (turn === this.#turn) this.#lost(); });
@@ -265,7 +264,7 @@ export class GatewayClient extends EventTarget {
   }
 
   #failed(error) {
-    this.#isOpening = false;
+    this.#isActive = false;
     if (error instanceof Refused && error.status === 401) this.#tell("locked", error.message);
     else if (error instanceof Refused && error.status === 403) this.#tell("locked", error.message);
     else if (error instanceof Refused) this.#tell("refused", error.message);
