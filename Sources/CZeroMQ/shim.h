@@ -6,9 +6,6 @@
 
 #include <zmq.h>
 
-// Swift's Glibc module does not export eventfd.
-#include <sys/eventfd.h>
-
 // libzmq takes the first id of a ROUTER's peers from here.
 #include <stdlib.h>
 static inline void cuecast_seed_random(unsigned int seed) { srand(seed); }

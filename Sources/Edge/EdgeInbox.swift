@@ -80,15 +80,13 @@ package final class EdgeInbox: Sendable {
 
     private let state = Mutex(State())
     /// Becomes readable when there is input.
-    let wakeUp: Int32
+    let wakeUp: WakeUp
     private let iterations = Atomic<Int>(0)
 
     /// - Throws: where there are too many descriptors.
     init() throws(SystemCallError) {
-        self.wakeUp = try System.makeWakeUp()
+        self.wakeUp = try WakeUp()
     }
-
-    deinit { System.close(self.wakeUp) }
 
     /// The number of iterations of the loop; it stops growing if the loop hangs.
     var iterationCount: Int { self.iterations.load(ordering: .relaxed) }
@@ -177,7 +175,7 @@ package final class EdgeInbox: Sendable {
             defer { state.isSignalled = true }
             return (result, !state.isSignalled && !state.hasEnded)
         }
-        if wakes { System.wake(self.wakeUp) }
+        if wakes { self.wakeUp.signal() }
         return result
     }
 }

@@ -91,7 +91,7 @@ package final class EdgeLoop {
     /// Serves until ``EdgeShared/stop()`` is called.
     package func run() {
         System.raisePriority()
-        self.pollers.begin(inbox: self.inbox.wakeUp)
+        self.pollers.begin(inbox: self.inbox.wakeUp.descriptor)
         self.setAccepting(true)
         while !self.hasStopped {
             self.inbox.countIteration()
@@ -118,7 +118,7 @@ package final class EdgeLoop {
         for number in 0..<count {
             let event = self.pollers.main.event(number)
             switch event.key {
-            case PollerPair.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
+            case PollerPair.inboxKey: self.inbox.wakeUp.reset()
             case PollerPair.deprioritisedKey: self.runQueue.foundDeprioritised()
             default: self.runQueue.found(number, self.finding(event), key: event.key, at: self.now)
             }

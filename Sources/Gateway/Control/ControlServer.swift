@@ -5,6 +5,7 @@ import GatewayCore
 import GatewayDocuments
 import Logging
 import Synchronization
+import SystemSupport
 
 #if canImport(Glibc)
 import Glibc
@@ -43,7 +44,7 @@ final class ControlServer: Sendable {
     let calls: AsyncStream<Call>
     private let callSink: AsyncStream<Call>.Continuation
     private let mailbox: Mutex<Mailbox> = Mutex(Mailbox())
-    private let wakeUp: PollWakeUp
+    private let wakeUp: WakeUp
     private let directory: String
     private let times: ControlTimes
     /// The socket that was bound, until the thread takes it.
@@ -61,7 +62,11 @@ final class ControlServer: Sendable {
         self.times = times
         self.metrics = metrics
         self.logger = logger
-        self.wakeUp = try PollWakeUp()
+        do throws(SystemCallError) {
+            self.wakeUp = try WakeUp()
+        } catch {
+            throw UnixSocketError(operation: error.operation, code: error.code)
+        }
         (self.calls, self.callSink) = AsyncStream.makeStream(
             of: Call.self,
             // At most one for each connection.
@@ -170,39 +175,6 @@ final class ControlServer: Sendable {
 extension ControlServer.Message {
     fileprivate func isProgress(of connection: UInt64) -> Bool {
         if case .progress(connection, _) = self { true } else { false }
-    }
-}
-
-/// Makes a poll return from another thread.
-private final class PollWakeUp: Sendable {
-    let descriptor: Int32
-    private let end: Int32
-
-    init() throws(UnixSocketError) {
-        var pair: [Int32] = [-1, -1]
-        guard unsafe pipe(&pair) == 0 else { throw UnixSocketError(operation: "pipe", code: errno) }
-        for each in pair {
-            _ = fcntl(each, F_SETFL, O_NONBLOCK)
-            _ = fcntl(each, F_SETFD, FD_CLOEXEC)
-        }
-        self.descriptor = pair[0]
-        self.end = pair[1]
-    }
-
-    deinit {
-        close(self.descriptor)
-        close(self.end)
-    }
-
-    func signal() {
-        var byte: UInt8 = 1
-        // A pipe that is full is readable already.
-        while unsafe write(self.end, &byte, 1) < 0, errno == EINTR {}
-    }
-
-    func reset() {
-        var bytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
-        while unsafe read(self.descriptor, &bytes, bytes.count) > 0 {}
     }
 }
 

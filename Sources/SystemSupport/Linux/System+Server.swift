@@ -196,23 +196,4 @@ extension System {
     package static func hasNoDescriptor(_ result: Int32) -> Bool {
         result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM
     }
-
-    // MARK: - Waking a thread that waits
-
-    /// A descriptor that becomes readable when `wake` is called.
-    package static func makeWakeUp() throws(SystemCallError) -> Int32 {
-        let descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        guard descriptor >= 0 else { throw SystemCallError(operation: "eventfd", code: errno) }
-        return descriptor
-    }
-
-    package static func wake(_ descriptor: Int32) {
-        _ = eventfd_write(descriptor, 1)
-    }
-
-    package static func resetWakeUp(_ descriptor: Int32) {
-        var count: eventfd_t = 0
-        // Safety: the kernel writes the one value during the call.
-        _ = unsafe eventfd_read(descriptor, &count)
-    }
 }

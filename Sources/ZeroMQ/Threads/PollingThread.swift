@@ -63,9 +63,9 @@ package final class PollingThread: SerialExecutor, Sendable {
     /// - Throws: `tooManyFileDescriptors` or `resourceUnavailable` when there are too many descriptors or threads.
     package init(name: String) throws(ZeroMQError) {
         self.name = name
-        self.wakeUp = try WakeUp()
-        self.confined = Confined(loop: PollingLoop(wakeUp: self.wakeUp.descriptor))
         do throws(SystemCallError) {
+            self.wakeUp = try WakeUp()
+            self.confined = Confined(loop: PollingLoop(wakeUp: self.wakeUp.descriptor))
             let handle = try OSThread.start(name: name) { self.main() }
             self.handle.withLock { $0 = handle }
         } catch {
