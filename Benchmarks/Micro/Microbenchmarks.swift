@@ -56,7 +56,7 @@ struct Bench {
     private let workload: Workload
     private let batchRequests: [[UInt8]]
     private let acknowledgements: [[UInt8]]
-    /// The board for publications and lists: making a hundred thousand of them takes longer than all rounds.
+    /// The board for publications and lists: making one with a hundred thousand breaks takes longer than all rounds.
     private let board: Board
 
     init(_ operation: Operation) throws {

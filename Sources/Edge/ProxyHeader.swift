@@ -70,7 +70,7 @@ package struct ProxyHeader: Hashable, Sendable {
         let byteCount = Self.fixedBytes + Self.number(bytes, at: 14)
         guard byteCount <= Self.bytesMax else { throw .tooLong }
         guard bytes.count >= byteCount else { return nil }
-        // Other fields of a balancer have no meaning.
+        // Of a connection of the balancer's own, the other fields have no meaning.
         guard command == 1 else { return ProxyHeader(source: .balancer, isEncrypted: false, byteCount: byteCount) }
         let header = bytes.extracting(0..<byteCount)
         let (address, end) = try Self.address(header)

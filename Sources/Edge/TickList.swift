@@ -3,7 +3,7 @@
 
 /// The connections of an ``EdgeLoop`` that hear ticks, and how many ticks there were.
 ///
-/// A connection knows its place in the list, so that closing takes no search.
+/// A connection knows its place in the list, so that removing it takes no search.
 struct TickList {
     /// The connections' places in the loop's table, in no order.
     private(set) var slots: [UInt32] = []

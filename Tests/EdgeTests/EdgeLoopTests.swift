@@ -398,7 +398,7 @@ struct EdgeLoopTests {
         #expect(try first.ask("x") == "x")
         try second.send((0..<count).flatMap { _ in WirePeer.request("later large") })
         try await until { stand.waitingCount == count }
-        // While the loop is held both have something to read, and are told of in one round: first the one, then the other.
+        // While the loop is held both have something to read, and are reported in one iteration: first the one, then the other.
         let holder = try stand.peer(.dealer)
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }

@@ -194,7 +194,7 @@ struct EdgeThreadsTests {
         }
     }
 
-    @Test func `every loop goes round, and notices after the end of all return`() async throws {
+    @Test func `every loop counts its iterations, and notices after the end of all return`() async throws {
         let stand = try LoopStand(threads: 3)
         let before = stand.shared.iterationCounts
         #expect(before.count == 3)
