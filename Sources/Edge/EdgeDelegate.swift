@@ -165,7 +165,7 @@ package protocol EdgeDelegate: AnyObject {
     /// A second has passed.
     func runHousekeeping(in loop: EdgeLoop)
 
-    /// Whether a connection still hears what this let it hear; asked once a second.
+    /// Whether a proof still lets its connection hear its stream; asked once a second.
     func isGood(_ proof: PushProof) -> Bool
 
     /// How often the rules that `mayHear` applies have changed; asked with each tick.

@@ -44,7 +44,7 @@ extension EdgeLoop {
         self.shared.endpoints[Int(self.connections.slots[index].endpoint)].label
     }
 
-    /// Ends what a connection hears and may hear no more.
+    /// Ends the subscriptions to streams that a connection may not hear any more; a joined session loses its connection.
     func lookAtRules(_ index: Int) {
         for each in self.connections.slots[index].subscriptions
         where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {

@@ -25,7 +25,7 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// How long an exchange may take from the request's head until its answer is sent; where an answer goes on, how long its peer
     /// may take nothing of it.
     package var exchangeTimeout: Duration = .seconds(30)
-    /// How many reports and lists are made at the same time, each on a thread that stands back behind the others.
+    /// How many reports and lists are made at the same time, each on a thread of lower priority.
     package var readersMax = 1
     /// How many more wait for that; further ones are answered with 503.
     package var readersWaitingMax = LimitName.httpReadersWaitingMax.value

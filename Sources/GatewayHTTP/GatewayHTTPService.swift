@@ -16,8 +16,8 @@ import SystemSupport
 ///
 /// Changes need a token, from loopback too; the configuration says which reads need none.
 ///
-/// One thread moves bytes and answers what needs no work, health first of all; few others, which stand back, make reports
-/// and lists. Nothing of it runs on the threads that everybody shares.
+/// One thread moves bytes and answers what needs no work, health first of all; few others, of lower priority, make reports
+/// and lists. Nothing of it runs on the threads that all tasks share.
 ///
 /// ```swift
 /// let http = GatewayHTTPService(configuration: GatewayHTTPConfiguration(), parts: parts)
@@ -73,7 +73,7 @@ package struct GatewayHTTPService: Service {
         }
     }
 
-    /// How much readers stand back behind the gateway's other threads (`man 2 nice`).
+    /// How much lower the priority of readers is than that of the gateway's other threads (`man 2 nice`).
     private static let readerNiceness: Int32 = 10
 
     private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {

@@ -177,7 +177,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `reports are made on threads that do nothing else and stand back`() async throws {
+    @Test func `reports are made on threads of lower priority that do nothing else`() async throws {
         let seen = Mutex<[(name: String, niceness: Int32)]>([])
         let own = getpriority(Int32(PRIO_PROCESS.rawValue), 0)
         var parts = Parts()

@@ -23,7 +23,7 @@ struct ServerTests {
     }
 
     #if os(Linux)
-    @Test func `the thread of the server stands back behind those of listeners`() async throws {
+    @Test func `the thread of the server has a lower priority than those of listeners`() async throws {
         try await Parts()
             .serve { peer in
                 #expect(try await peer.get("/healthz").status == 200)

@@ -33,7 +33,7 @@ struct WorkerThreadsTests {
         #expect(Set(names) == ["test-worker"])
     }
 
-    @Test func `threads stand back as far as they are told, and their maker does not`() async throws {
+    @Test func `threads have the niceness that they are given, and their maker keeps its own`() async throws {
         let own = getpriority(Int32(PRIO_PROCESS.rawValue), 0)
         let threads = try WorkerThreads(name: "test-nice", count: 1, niceness: 5)
         defer { threads.stop() }

@@ -8,9 +8,9 @@ struct LedgerSettings: Hashable, Sendable {
     let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.
     let keepRecords: UInt64
-    /// How often it is looked whether the log uses most of its room; then old things are forgotten sooner.
+    /// How often the ledger checks whether the log is nearly full; then it prunes sooner.
     ///
-    /// Every second time that the metrics of room are taken.
+    /// Half as often as the metrics of capacity are measured.
     let checkCapacityInterval: Duration
     /// Whether acknowledgements are left in the log for a later run.
     let isPaused: Bool

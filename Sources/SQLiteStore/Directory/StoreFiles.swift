@@ -27,7 +27,7 @@ enum StoreFiles {
         }
     }
 
-    /// How much a check of a whole file stands back behind the other threads of this process (`man 2 nice`).
+    /// How much lower the priority of a check of a whole file is than that of the process's other threads (`man 2 nice`).
     enum CheckNiceness: Int32, Sendable {
         /// A caller waits for it: an operator who makes a backup, or a start.
         case awaited = 10
