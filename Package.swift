@@ -198,7 +198,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "CuecastLoadCommand",
-            dependencies: ["CommandSupport", "GatewayDocuments", "LoadEngine", "CuecastWire", argumentParser],
+            dependencies: [
+                "CommandSupport", "GatewayDocuments", "LoadEngine", "SystemSupport", "CuecastWire", argumentParser,
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

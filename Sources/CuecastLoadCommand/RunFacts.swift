@@ -4,12 +4,13 @@
 import CuecastWire
 import Foundation
 import LoadEngine
+import SystemSupport
 
 /// How many processes the limit on open files asks for.
 enum DescriptorLimit {
     /// As many for each listener as it has connections, and some for everything else.
     static func processes(listeners: Int, connections: Int) -> Int {
-        let each = max(1, (ProcessLimits.descriptorsMax - 64) / connections)
+        let each = max(1, (ProcessDescriptors.raiseLimit() - 64) / connections)
         return min(256, (listeners + each - 1) / each)
     }
 }
@@ -46,7 +47,7 @@ enum RunFacts {
             .init("Processor", Self.processor),
             .init("Cores", "\(info.activeProcessorCount)"),
             .init("Memory", "\((memory * 10).rounded() / 10) GiB"),
-            .init("Open files", "\(ProcessLimits.descriptorsMax) at most"),
+            .init("Open files", "\(ProcessDescriptors.raiseLimit()) at most"),
         ]
     }
 

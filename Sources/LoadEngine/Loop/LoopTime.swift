@@ -33,12 +33,6 @@ package struct LoopTime: Hashable, Sendable, Comparable {
     }
 }
 
-/// The limits of the process.
-package enum ProcessLimits {
-    /// The most descriptors that this process may have open, once it has asked for all that it may have.
-    package static var descriptorsMax: Int { ProcessDescriptors.raiseLimit() }
-}
-
 /// The resources that the process has used.
 package enum ProcessUsage {
     /// User and system time of this process, in seconds.
