@@ -136,7 +136,7 @@ waiting_steps() {
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
 run_tests_on_four_threads() {
     CUECAST_TEST_EDGE_THREADS=4 run_tests --filter \
-        '^GatewayTests\.(HappyPath|Connection|Durability|Drain|Limit|LogRoom|NewestBoard|Recovery|Restart|BadInput)'
+        '^GatewayTests\.(HappyPath|Connection|Durability|Drain|Limit|LogCapacity|NewestBoard|Recovery|Restart|BadInput)'
 }
 
 step "setup" scripts/setup.sh

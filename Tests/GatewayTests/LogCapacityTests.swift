@@ -11,9 +11,9 @@ import Testing
 
 @testable import Gateway
 
-/// A log without room for new work, and one that failed for good.
+/// A log that is full, and one that failed permanently.
 @Suite(.suiteLimit)
-struct LogRoomTests {
+struct LogCapacityTests {
     var station = Station()
     static let lane = Lane.acknowledgements(0)
 
