@@ -51,7 +51,7 @@ package struct ConfigurationDocument: GatewayDocument {
             fields: [
                 DocumentField("key", .text, "As in the file."),
                 DocumentField("value", .text, "As one would write it, durations with their unit."),
-                DocumentField("default", .text, "What holds where nobody says anything."),
+                DocumentField("default", .text, "The value where no source sets one."),
                 DocumentField(
                     "unit",
                     .oneOf(Self.units),

@@ -196,7 +196,7 @@ package struct GatewayEventDocument: GatewayDocument {
     )
 }
 
-/// How many listen to a stream, and what became of a break, as JSON: the event `counts` of `GET /v1/events`.
+/// The number of a stream's listeners and the outcomes of a break, as JSON: the event `counts` of `GET /v1/events`.
 package struct CountsEventDocument: GatewayDocument {
     /// As the report's totals, which count each ad; `notified` and `asked` count sessions.
     package struct Funnel: GatewayDocument {

@@ -103,7 +103,7 @@ struct Parts: Sendable {
     var identity: HTTPIdentityHolder?
     /// The answers for broadcasters; `nil`: as without a gateway.
     var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
-    /// Where it is kept who asked for what to be changed.
+    /// The audit's store; `nil`: none.
     var audit: InMemoryAudit? = InMemoryAudit()
     /// Which requests are traced; `nil`: none.
     var traces: RequestTraces?

@@ -117,8 +117,8 @@ package struct RunningGateway: Sendable {
 ///   - tokens: tells whether the token of a join is true; `nil`: there is no check.
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
-///   - state: what the run before left.
-///   - audit: where it is kept who asked for what to be changed; the gateway closes it.
+///   - state: the state of the run before.
+///   - audit: the audit's store; the gateway closes it.
 ///   - manager: the service manager that started it.
 ///   - body: what to do while it runs.
 /// - Returns: what `body` returns.
