@@ -104,18 +104,16 @@ extension AuditDocument.Entry {
         let record = each.record
         self.number = each.number
         self.at = record.at.description
-        self.by = Self.said(record.principal)
+        self.by = record.principal.orNil
         self.entrance = record.origin.entrance.rawValue
-        self.address = Self.said(record.origin.address)
-        self.requestId = Self.said(record.origin.requestID)
+        self.address = record.origin.address.orNil
+        self.requestId = record.origin.requestID.orNil
         self.action = record.action
         self.stream = record.key?.stream.description
         self.break = record.key?.id.description
         self.outcome = record.outcome.rawValue
         self.code = record.status?.name
-        self.sentence = Self.said(record.sentence)
+        self.sentence = record.sentence.orNil
         self.revision = record.revision
     }
-
-    private static func said(_ text: String) -> String? { text.isEmpty ? nil : text }
 }

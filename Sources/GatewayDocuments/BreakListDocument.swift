@@ -95,7 +95,7 @@ extension BreakListDocument.Break {
         self.announce = info.announce?.description
         self.holdUntil = info.holdUntil?.description
         self.published = info.published.description
-        self.broadcaster = info.broadcaster.isEmpty ? nil : info.broadcaster
+        self.broadcaster = info.broadcaster.orNil
         self.revision = info.revision
     }
 }

@@ -217,7 +217,7 @@ extension ReportDocument.Break {
         self.stream = summary.key.stream.description
         self.break = summary.key.id.description
         self.number = summary.number.rawValue
-        self.broadcaster = summary.broadcaster.isEmpty ? nil : summary.broadcaster
+        self.broadcaster = summary.broadcaster.orNil
         self.published = summary.published.description
         self.start = summary.start?.description
         self.end = summary.end?.description
