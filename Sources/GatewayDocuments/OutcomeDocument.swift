@@ -122,11 +122,11 @@ extension OutcomeDocument {
         self.outcome = outcome.kind.word
         self.evidence = outcome.evidence.word
         self.reason = outcome.reason?.word
-        self.heardMilliseconds = outcome.heard.inMilliseconds
-        self.quartiles = UInt8(clamping: outcome.quartiles)
+        self.heardMilliseconds = outcome.heardMilliseconds
+        self.quartiles = outcome.quartiles
         self.muted = outcome.muted
         self.clicked = outcome.clicked
-        self.vastError = outcome.vastError == 0 ? nil : UInt16(clamping: outcome.vastError)
+        self.vastError = outcome.vastError == 0 ? nil : outcome.vastError
     }
 }
 
