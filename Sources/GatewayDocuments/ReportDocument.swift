@@ -261,7 +261,7 @@ extension ReportDocument.Counts {
         self.muted = counts.muted
         self.clicked = counts.clicked
         self.ignoredBy = [:]
-        for (reason, count) in counts.ignoredBy where count != 0 { self.ignoredBy["\(reason)"] = count }
+        for (reason, count) in counts.ignoredBy where count != 0 { self.ignoredBy[reason.word] = count }
         self.balanced = balanced
     }
 }
