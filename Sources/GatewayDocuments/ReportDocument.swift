@@ -212,8 +212,6 @@ extension ReportDocument.Break {
     ///   - isPart: whether it is what the sessions of one variant did.
     fileprivate init(_ each: Report.Break, gaps: [LedgerGap], isPart: Bool) {
         let summary = each.summary
-        var total = OutcomeCounts()
-        for advertisement in each.advertisements { total += advertisement.counts }
         self.stream = summary.key.stream.description
         self.break = summary.key.id.description
         self.number = summary.number.rawValue
@@ -229,8 +227,8 @@ extension ReportDocument.Break {
         self.complete = each.complete
         let missing = gaps.filter { $0.mayHold(published: summary.published, end: summary.end) }
         self.missing = each.complete ? nil : missing.map(\.sentence).joined(separator: " ")
-        self.balanced = each.advertisements.allSatisfy(\.counts.balances)
-        self.total = ReportDocument.Counts(total, balanced: self.balanced, isPart: isPart)
+        self.balanced = each.balances
+        self.total = ReportDocument.Counts(each.total, balanced: self.balanced, isPart: isPart)
         self.ads = each.advertisements.map { advertisement in
             ReportDocument.Advertisement(
                 id: advertisement.id.description,
