@@ -86,7 +86,7 @@ extension BreakListDocument.Break {
         self.state = info.state.name
         self.start = info.start?.description
         self.end = info.end?.description
-        self.durationMilliseconds = info.duration.map { $0.inMicroseconds / 1_000 }
+        self.durationMilliseconds = info.duration?.milliseconds
         self.ads = info.advertisementCount
         self.firstAdTitle = info.firstAdvertisementTitle
         self.preStream = info.preStream

@@ -336,7 +336,3 @@ package struct TimeDocument: GatewayDocument {
         fields: [DocumentField("gatewayUs", .microseconds)]
     )
 }
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { self.inMicroseconds / 1_000 }
-}

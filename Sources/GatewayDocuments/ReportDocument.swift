@@ -233,7 +233,7 @@ extension ReportDocument.Break {
             ReportDocument.Advertisement(
                 id: advertisement.id.description,
                 title: advertisement.title,
-                durationMilliseconds: advertisement.duration.inMicroseconds / 1_000,
+                durationMilliseconds: advertisement.duration.milliseconds,
                 counts: ReportDocument.Counts(
                     advertisement.counts,
                     balanced: advertisement.counts.balances,
