@@ -113,7 +113,7 @@ package struct FieldKind: Sendable {
     package static let text = FieldKind(Schema.text())
     package static let flag = FieldKind(Schema.flag())
     /// A whole number that is not negative.
-    package static let count = FieldKind(Schema.count())
+    package static let count = FieldKind(Schema.count)
     /// A number that is not negative.
     package static let number = FieldKind(Schema.number)
     /// RFC 3339 in UTC.
