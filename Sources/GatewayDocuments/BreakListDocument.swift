@@ -52,7 +52,7 @@ package struct BreakListDocument: GatewayDocument {
                 .optional(
                     "leftOut",
                     .array(of: .text),
-                    "What of the VAST document that was sent is not in the break, each with its reason; absent where nothing is missing."
+                    "The parts of the VAST document that are not in the break, each with its reason; absent where nothing is missing."
                 ),
             ]
         )
@@ -74,7 +74,7 @@ package struct BreakListDocument: GatewayDocument {
         fields: [
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("breaks", .array(of: .document(Break.self))),
-            .optional("after", .text, "What `after` takes for the next page; absent on the last one."),
+            .optional("after", .text, "The value of `after` for the next page; absent on the last one."),
         ]
     )
 }

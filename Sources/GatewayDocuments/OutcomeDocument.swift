@@ -143,7 +143,7 @@ package struct OutcomesEndDocument: GatewayDocument {
     package static let documentDescription = DocumentDescription(
         name: "OutcomesEnd",
         fields: [
-            DocumentField("next", .text, "What `from` takes to go on."),
+            DocumentField("next", .text, "The value of `from` to go on."),
             DocumentField("more", .flag, "Whether there was more when it was asked: the limit ended the answer."),
         ]
     )

@@ -106,7 +106,7 @@ package struct ReportDocument: GatewayDocument {
                 DocumentField("sessions", .count, "How many sessions were handed a batch or acknowledged something."),
                 DocumentField("settled", .flag, "Whether `unknown` is final but for late outcomes."),
                 DocumentField("complete", .flag, "Whether everything that was recorded of it is counted."),
-                .optional("missing", .text, "What may be missing; absent where the counts are complete."),
+                .optional("missing", .text, "The records that may be missing; absent where the counts are complete."),
                 DocumentField("balanced", .flag, "Whether every ad balances."),
                 DocumentField("total", .document(Counts.self)),
                 DocumentField("ads", .array(of: .document(Advertisement.self))),
@@ -151,7 +151,7 @@ package struct ReportDocument: GatewayDocument {
                 .map(of: .document(LaneProgress.self)),
                 "How far the ledger has read each lane of the event log."
             ),
-            .optional("before", .count, "What `before` takes for the next page; absent on the last one."),
+            .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
             .optional("variant", .count, "Of which choice of ads these are the counts; absent: of all."),
         ]
     )
