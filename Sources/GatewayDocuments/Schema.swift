@@ -21,9 +21,7 @@ package struct NamedSchema: Sendable {
     package var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
 
     /// A schema that stands where it is used, and has no name.
-    package static func inline(_ schema: JSONValue, uses: [NamedSchema] = []) -> NamedSchema {
-        NamedSchema("", schema, uses: uses)
-    }
+    package static func inline(_ schema: JSONValue) -> NamedSchema { NamedSchema("", schema) }
 
     /// The JSON for a document: the reference, or the schema itself if it has no name.
     package var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
