@@ -174,7 +174,7 @@ let package = Package(
             "CommandSupport",
             ["CuecastWire", "GatewayDocuments", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
-        library("LiveTerminal", ["GatewayCore", "GatewayDocuments"]),
+        library("LiveTerminal", ["GatewayCore", "GatewayDocuments", "CuecastWire"]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",

@@ -77,7 +77,7 @@ extension ScriptedGateway {
     ///
     /// - Parameters:
     ///   - kind: the kind of the request.
-    ///   - number: the how manieth of its kind: 1 is the first.
+    ///   - number: its number among the requests of its kind: 1 is the first.
     ///   - limit: how long to wait.
     /// - Returns: the request.
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.

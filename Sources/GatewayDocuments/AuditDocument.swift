@@ -32,20 +32,20 @@ package struct AuditDocument: GatewayDocument {
                 DocumentField(
                     "entrance",
                     .oneOf(RequestOrigin.Entrance.allCases.map(\.rawValue)),
-                    "By which way it came."
+                    "The way by which it came."
                 ),
                 .optional("address", .text, "Where the peer is; absent where that is not known."),
-                .optional("requestId", .text, "By which whoever asked knows the request."),
-                DocumentField("action", .text, "What was asked for, such as `publish`, `postpone` or `reload`."),
+                .optional("requestId", .text, "The id by which the caller knows the request."),
+                DocumentField("action", .text, "The requested change, such as `publish`, `postpone` or `reload`."),
                 .optional("stream", .stream),
                 .optional("break", .breakID),
                 DocumentField(
                     "outcome",
                     .oneOf(AuditRecord.Outcome.allCases.map(\.rawValue)),
-                    "What became of it; `missing`: lines before this one could not be kept."
+                    "The result; `missing`: lines before this one could not be kept."
                 ),
                 .optional("code", .text, "The reason code of a refusal."),
-                .optional("sentence", .text, "What whoever asked was told."),
+                .optional("sentence", .text, "The answer to the caller, in a sentence."),
                 .optional("revision", .count, "The revision of the break afterwards."),
             ]
         )
@@ -60,7 +60,7 @@ package struct AuditDocument: GatewayDocument {
         fields: [
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("entries", .array(of: .document(Entry.self)), "The newest first."),
-            .optional("before", .count, "What `before` takes for the next page; absent on the last one."),
+            .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
         ]
     )
 
@@ -104,18 +104,16 @@ extension AuditDocument.Entry {
         let record = each.record
         self.number = each.number
         self.at = record.at.description
-        self.by = Self.said(record.principal)
+        self.by = record.principal.orNil
         self.entrance = record.origin.entrance.rawValue
-        self.address = Self.said(record.origin.address)
-        self.requestId = Self.said(record.origin.requestID)
+        self.address = record.origin.address.orNil
+        self.requestId = record.origin.requestID.orNil
         self.action = record.action
         self.stream = record.key?.stream.description
         self.break = record.key?.id.description
         self.outcome = record.outcome.rawValue
         self.code = record.status?.name
-        self.sentence = Self.said(record.sentence)
+        self.sentence = record.sentence.orNil
         self.revision = record.revision
     }
-
-    private static func said(_ text: String) -> String? { text.isEmpty ? nil : text }
 }

@@ -52,7 +52,7 @@ package struct BreakListDocument: GatewayDocument {
                 .optional(
                     "leftOut",
                     .array(of: .text),
-                    "What of the VAST document that was sent is not in the break, each with its reason; absent where nothing is missing."
+                    "The parts of the VAST document that are not in the break, each with its reason; absent where nothing is missing."
                 ),
             ]
         )
@@ -74,7 +74,7 @@ package struct BreakListDocument: GatewayDocument {
         fields: [
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("breaks", .array(of: .document(Break.self))),
-            .optional("after", .text, "What `after` takes for the next page; absent on the last one."),
+            .optional("after", .text, "The value of `after` for the next page; absent on the last one."),
         ]
     )
 }
@@ -86,7 +86,7 @@ extension BreakListDocument.Break {
         self.state = info.state.name
         self.start = info.start?.description
         self.end = info.end?.description
-        self.durationMilliseconds = info.duration.map { $0.inMicroseconds / 1_000 }
+        self.durationMilliseconds = info.duration?.milliseconds
         self.ads = info.advertisementCount
         self.firstAdTitle = info.firstAdvertisementTitle
         self.preStream = info.preStream
@@ -95,7 +95,7 @@ extension BreakListDocument.Break {
         self.announce = info.announce?.description
         self.holdUntil = info.holdUntil?.description
         self.published = info.published.description
-        self.broadcaster = info.broadcaster.isEmpty ? nil : info.broadcaster
+        self.broadcaster = info.broadcaster.orNil
         self.revision = info.revision
     }
 }

@@ -50,19 +50,19 @@ package struct ConfigurationDocument: GatewayDocument {
             name: "Setting",
             fields: [
                 DocumentField("key", .text, "As in the file."),
-                DocumentField("value", .text, "As one would write it, durations with their unit."),
+                DocumentField("value", .text, "As it is written in the file, durations with their unit."),
                 DocumentField("default", .text, "The value where no source sets one."),
                 DocumentField(
                     "unit",
                     .oneOf(Self.units),
-                    "What the value is: a text, a flag, a duration, or a number of something."
+                    "The kind of the value: a text, a flag, a duration, or the unit of a number."
                 ),
                 DocumentField(
                     "source",
                     .oneOf(ConfigurationSource.allCases.map(\.rawValue)),
                     "Where the value comes from."
                 ),
-                DocumentField("environmentVariable", .text, "By which it can be set too."),
+                DocumentField("environmentVariable", .text, "The variable that sets it too."),
                 DocumentField("reloadable", .flag, "Whether a running gateway takes over another value."),
                 DocumentField("meaning", .text),
             ]

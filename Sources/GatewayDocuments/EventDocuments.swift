@@ -63,7 +63,7 @@ package struct GatewayEventDocument: GatewayDocument {
             .orNull(
                 "appendMicroseconds",
                 .document(Percentiles.self),
-                "What an append to the event log takes: an acknowledgement waits for it."
+                "The time of an append to the event log: an acknowledgement waits for it."
             ),
             .orNull("scheduleLateMicroseconds", .document(Percentiles.self), "By how much announcements are late."),
         ])
@@ -79,7 +79,7 @@ package struct GatewayEventDocument: GatewayDocument {
         }
 
         package static let documentDescription = DocumentDescription(fields: [
-            DocumentField("bytes", .count, "What the stores take."), DocumentField("free", .count),
+            DocumentField("bytes", .count, "The size of the stores."), DocumentField("free", .count),
         ])
     }
 
@@ -183,12 +183,12 @@ package struct GatewayEventDocument: GatewayDocument {
             DocumentField(
                 "ledgerLagSeconds",
                 .number,
-                "For how long the ledger has been behind, as far as somebody watched."
+                "For how long the ledger has been behind, measured only while events are read."
             ),
             DocumentField("disk", .document(Disk.self)),
             DocumentField("memoryBytes", .count),
             DocumentField("descriptors", .document(Descriptors.self)),
-            DocumentField("limits", .array(of: .document(Limit.self)), "What was hit since the gateway started."),
+            DocumentField("limits", .array(of: .document(Limit.self)), "Those hit since the gateway started."),
             DocumentField("alarms", .array(of: .document(RaisedAlarm.self))),
             DocumentField("draining", .flag),
             DocumentField("version", .text),
@@ -256,7 +256,7 @@ package struct CountsEventDocument: GatewayDocument {
                 .breakID,
                 "The break that runs, the next where listeners know of it, else the one that was over last, else the next."
             ),
-            .orNull("funnel", .document(Funnel.self), "What became of it."),
+            .orNull("funnel", .document(Funnel.self), "The outcomes of the break."),
         ]
     )
 }
@@ -274,7 +274,7 @@ package struct EventTicketDocument: GatewayDocument {
     package static let documentDescription = DocumentDescription(
         name: "EventTicket",
         fields: [
-            DocumentField("ticket", .text, "What `readEvents` takes; it belongs into no log."),
+            DocumentField("ticket", .text, "The ticket for `readEvents`; it must not be logged."),
             DocumentField("expires", .instant, "Until when it must be used, by the gateway's clock."),
         ]
     )

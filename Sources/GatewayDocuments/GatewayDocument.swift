@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
+
 /// A JSON document of the gateway's API, or a part of one.
 ///
 /// The type encodes and decodes the document. `documentDescription` says which fields the document has and what they mean: the schema in
@@ -111,7 +113,7 @@ package struct FieldKind: Sendable {
     package static let text = FieldKind(Schema.text())
     package static let flag = FieldKind(Schema.flag())
     /// A whole number that is not negative.
-    package static let count = FieldKind(Schema.count())
+    package static let count = FieldKind(Schema.count)
     /// A number that is not negative.
     package static let number = FieldKind(Schema.number)
     /// RFC 3339 in UTC.
@@ -148,4 +150,9 @@ package struct FieldKind: Sendable {
     package static func map(of values: FieldKind) -> FieldKind {
         FieldKind(Schema.map(of: values.schema), uses: values.uses)
     }
+}
+
+extension Duration {
+    /// Whole milliseconds, towards zero; unlike `inMilliseconds`, not limited to the 32 bits of the wire.
+    var milliseconds: Int64 { self.inMicroseconds / 1_000 }
 }

@@ -157,9 +157,9 @@ package struct BatchDocument: GatewayDocument {
         package struct MediaFile: GatewayDocument {
             package var url: String
             package var type: String
-            package var bitrateKbps: UInt32?
-            package var width: UInt32?
-            package var height: UInt32?
+            package var bitrateKbps: Int?
+            package var width: Int?
+            package var height: Int?
             package var codec: String?
             package var streaming: Bool
 
@@ -177,8 +177,8 @@ package struct BatchDocument: GatewayDocument {
         package struct Banner: GatewayDocument {
             package var imageUrl: String
             package var targetUrl: String?
-            package var width: UInt32?
-            package var height: UInt32?
+            package var width: Int?
+            package var height: Int?
             package var alternativeText: String?
             package var type: String?
 
@@ -266,8 +266,6 @@ package struct BatchDocument: GatewayDocument {
 
 extension BatchDocument.Advertisement {
     fileprivate init(_ content: AdvertisementContent) {
-        func some(_ text: String) -> String? { text.isEmpty ? nil : text }
-        func some(_ number: UInt32) -> UInt32? { number == 0 ? nil : number }
         self.id = content.id.description
         self.title = content.title
         self.description = content.text
@@ -278,22 +276,22 @@ extension BatchDocument.Advertisement {
             MediaFile(
                 url: file.url,
                 type: file.type,
-                bitrateKbps: some(file.bitrateKilobitsPerSecond),
-                width: some(file.width),
-                height: some(file.height),
-                codec: some(file.codec),
+                bitrateKbps: file.bitrateKilobitsPerSecond.orNil,
+                width: file.width.orNil,
+                height: file.height.orNil,
+                codec: file.codec.orNil,
                 streaming: file.streaming
             )
         }
-        self.clickThroughUrl = some(content.clickThroughURL)
+        self.clickThroughUrl = content.clickThroughURL.orNil
         self.banner = content.banner.map { banner in
             Banner(
                 imageUrl: banner.imageURL,
-                targetUrl: some(banner.targetURL),
-                width: some(banner.width),
-                height: some(banner.height),
-                alternativeText: some(banner.alternativeText),
-                type: some(banner.type)
+                targetUrl: banner.targetURL.orNil,
+                width: banner.width.orNil,
+                height: banner.height.orNil,
+                alternativeText: banner.alternativeText.orNil,
+                type: banner.type.orNil
             )
         }
         self.trackers = content.trackers.map { tracker in
@@ -337,8 +335,4 @@ package struct TimeDocument: GatewayDocument {
         name: "GatewayTime",
         fields: [DocumentField("gatewayUs", .microseconds)]
     )
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { self.inMicroseconds / 1_000 }
 }

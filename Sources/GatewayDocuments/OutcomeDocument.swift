@@ -122,11 +122,11 @@ extension OutcomeDocument {
         self.outcome = outcome.kind.word
         self.evidence = outcome.evidence.word
         self.reason = outcome.reason?.word
-        self.heardMilliseconds = outcome.heard.inMilliseconds
-        self.quartiles = UInt8(clamping: outcome.quartiles)
+        self.heardMilliseconds = outcome.heardMilliseconds
+        self.quartiles = outcome.quartiles
         self.muted = outcome.muted
         self.clicked = outcome.clicked
-        self.vastError = outcome.vastError == 0 ? nil : UInt16(clamping: outcome.vastError)
+        self.vastError = outcome.vastError == 0 ? nil : outcome.vastError
     }
 }
 
@@ -143,7 +143,7 @@ package struct OutcomesEndDocument: GatewayDocument {
     package static let documentDescription = DocumentDescription(
         name: "OutcomesEnd",
         fields: [
-            DocumentField("next", .text, "What `from` takes to go on."),
+            DocumentField("next", .text, "The value of `from` to go on."),
             DocumentField("more", .flag, "Whether there was more when it was asked: the limit ended the answer."),
         ]
     )

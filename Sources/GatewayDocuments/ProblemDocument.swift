@@ -90,7 +90,7 @@ package struct ProblemDocument: GatewayDocument {
 
     package static let documentDescription = DocumentDescription(
         name: "Problem",
-        meaning: "What every answer but a success says (RFC 9457).",
+        meaning: "The content of every answer but a success (RFC 9457).",
         fields: [
             DocumentField("type", .text, "Always about:blank."),
             DocumentField("title", .text, "The status in words."),
@@ -103,7 +103,7 @@ package struct ProblemDocument: GatewayDocument {
                 "Whether the same request can succeed later, without being changed."
             ),
             .optional("requestId", .text, "As the header X-Request-Id and the gateway's messages have it."),
-            .optional("goOnFrom", .text, "With POSITION_GONE: what `from` takes instead."),
+            .optional("goOnFrom", .text, "With POSITION_GONE: the value of `from` to use instead."),
         ]
     )
 }

@@ -106,7 +106,7 @@ package struct ReportDocument: GatewayDocument {
                 DocumentField("sessions", .count, "How many sessions were handed a batch or acknowledged something."),
                 DocumentField("settled", .flag, "Whether `unknown` is final but for late outcomes."),
                 DocumentField("complete", .flag, "Whether everything that was recorded of it is counted."),
-                .optional("missing", .text, "What may be missing; absent where the counts are complete."),
+                .optional("missing", .text, "The records that may be missing; absent where the counts are complete."),
                 DocumentField("balanced", .flag, "Whether every ad balances."),
                 DocumentField("total", .document(Counts.self)),
                 DocumentField("ads", .array(of: .document(Advertisement.self))),
@@ -151,7 +151,7 @@ package struct ReportDocument: GatewayDocument {
                 .map(of: .document(LaneProgress.self)),
                 "How far the ledger has read each lane of the event log."
             ),
-            .optional("before", .count, "What `before` takes for the next page; absent on the last one."),
+            .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
             .optional("variant", .count, "Of which choice of ads these are the counts; absent: of all."),
         ]
     )
@@ -212,12 +212,10 @@ extension ReportDocument.Break {
     ///   - isPart: whether it is what the sessions of one variant did.
     fileprivate init(_ each: Report.Break, gaps: [LedgerGap], isPart: Bool) {
         let summary = each.summary
-        var total = OutcomeCounts()
-        for advertisement in each.advertisements { total += advertisement.counts }
         self.stream = summary.key.stream.description
         self.break = summary.key.id.description
         self.number = summary.number.rawValue
-        self.broadcaster = summary.broadcaster.isEmpty ? nil : summary.broadcaster
+        self.broadcaster = summary.broadcaster.orNil
         self.published = summary.published.description
         self.start = summary.start?.description
         self.end = summary.end?.description
@@ -229,13 +227,13 @@ extension ReportDocument.Break {
         self.complete = each.complete
         let missing = gaps.filter { $0.mayHold(published: summary.published, end: summary.end) }
         self.missing = each.complete ? nil : missing.map(\.sentence).joined(separator: " ")
-        self.balanced = each.advertisements.allSatisfy(\.counts.balances)
-        self.total = ReportDocument.Counts(total, balanced: self.balanced, isPart: isPart)
+        self.balanced = each.balances
+        self.total = ReportDocument.Counts(each.total, balanced: self.balanced, isPart: isPart)
         self.ads = each.advertisements.map { advertisement in
             ReportDocument.Advertisement(
                 id: advertisement.id.description,
                 title: advertisement.title,
-                durationMilliseconds: advertisement.duration.inMicroseconds / 1_000,
+                durationMilliseconds: advertisement.duration.milliseconds,
                 counts: ReportDocument.Counts(
                     advertisement.counts,
                     balanced: advertisement.counts.balances,
@@ -261,7 +259,7 @@ extension ReportDocument.Counts {
         self.muted = counts.muted
         self.clicked = counts.clicked
         self.ignoredBy = [:]
-        for (reason, count) in counts.ignoredBy where count != 0 { self.ignoredBy["\(reason)"] = count }
+        for (reason, count) in counts.ignoredBy where count != 0 { self.ignoredBy[reason.word] = count }
         self.balanced = balanced
     }
 }

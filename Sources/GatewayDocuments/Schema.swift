@@ -21,9 +21,7 @@ package struct NamedSchema: Sendable {
     package var reference: JSONValue { ["$ref": .string("#/components/schemas/\(self.name)")] }
 
     /// A schema that stands where it is used, and has no name.
-    package static func inline(_ schema: JSONValue, uses: [NamedSchema] = []) -> NamedSchema {
-        NamedSchema("", schema, uses: uses)
-    }
+    package static func inline(_ schema: JSONValue) -> NamedSchema { NamedSchema("", schema) }
 
     /// The JSON for a document: the reference, or the schema itself if it has no name.
     package var place: JSONValue { self.name.isEmpty ? self.schema : self.reference }
@@ -67,9 +65,7 @@ package enum Schema {
     }
 
     /// An object whose members have any names, for instance counts by lane.
-    package static func map(of values: JSONValue, _ description: String? = nil) -> JSONValue {
-        Self.describe(["type": "object", "additionalProperties": values], description)
-    }
+    package static func map(of values: JSONValue) -> JSONValue { ["type": "object", "additionalProperties": values] }
 
     package static func array(of items: JSONValue, _ description: String? = nil) -> JSONValue {
         Self.describe(["type": "array", "items": items], description)
@@ -80,8 +76,8 @@ package enum Schema {
     }
 
     /// Text of a parameter, with the most characters that it may have.
-    package static func text(charactersMax: Int, _ description: String? = nil) -> JSONValue {
-        Self.describe(["type": "string", "maxLength": .integer(Int64(charactersMax))], description)
+    package static func text(charactersMax: Int) -> JSONValue {
+        ["type": "string", "maxLength": .integer(Int64(charactersMax))]
     }
 
     package static func flag(_ description: String? = nil) -> JSONValue {
@@ -89,18 +85,13 @@ package enum Schema {
     }
 
     /// A whole number that is not negative.
-    package static func count(_ description: String? = nil) -> JSONValue {
-        Self.describe(["type": "integer", "minimum": 0], description)
-    }
+    package static let count: JSONValue = ["type": "integer", "minimum": 0]
 
-    package static func integer(_ range: ClosedRange<Int>, _ description: String? = nil) -> JSONValue {
-        Self.describe(
-            [
-                "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
-                "maximum": .integer(Int64(range.upperBound)),
-            ],
-            description
-        )
+    package static func integer(_ range: ClosedRange<Int>) -> JSONValue {
+        [
+            "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
+            "maximum": .integer(Int64(range.upperBound)),
+        ]
     }
 
     package static func oneOf(_ words: [String], _ description: String? = nil) -> JSONValue {

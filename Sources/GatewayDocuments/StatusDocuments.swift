@@ -39,7 +39,7 @@ package struct ReadinessDocument: GatewayDocument {
             DocumentField(
                 "alarms",
                 .array(of: .document(RaisedAlarm.self)),
-                "What an operator should look at although requests are taken."
+                "The faults that an operator should examine although requests are taken."
             ),
         ]
     )
@@ -48,7 +48,7 @@ package struct ReadinessDocument: GatewayDocument {
 extension RaisedAlarm: GatewayDocument {
     package static let documentDescription = DocumentDescription(fields: [
         DocumentField("alarm", .oneOf(Alarm.allCases.map(\.rawValue))),
-        DocumentField("sentence", .text, "What is wrong."),
+        DocumentField("sentence", .text, "The fault, in a sentence."),
     ])
 }
 
@@ -67,7 +67,7 @@ package struct ReloadDocument: GatewayDocument {
         name: "Reload",
         fields: [
             DocumentField("changed", .array(of: .text), "Each as `KEY: BEFORE → AFTER`."),
-            DocumentField("needRestart", .array(of: .text), "What needs a restart."),
+            DocumentField("needRestart", .array(of: .text), "The changes that need a restart."),
         ]
     )
 }
@@ -88,7 +88,7 @@ package struct IndexDocument: GatewayDocument {
         name: "Index",
         fields: [
             DocumentField("service", .text),
-            DocumentField("operations", .map(of: .text), "What each is for, by method and path."),
+            DocumentField("operations", .map(of: .text), "The purpose of each, by method and path."),
             DocumentField("openapi", .text, "Where all of it is described for programs."),
         ]
     )

@@ -73,7 +73,7 @@ package struct StreamListDocument: GatewayDocument {
         fields: [
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("streams", .array(of: .document(Stream.self))),
-            .orNull("after", .text, "What `after` takes for the next page; null on the last one."),
+            .orNull("after", .text, "The value of `after` for the next page; null on the last one."),
             DocumentField("total", .count, "How many streams fit, on all pages."),
         ]
     )

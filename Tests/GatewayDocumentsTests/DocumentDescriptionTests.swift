@@ -90,9 +90,26 @@ struct DocumentDescriptionTests {
         #expect(LeaveRequestDocument.schema.schema["additionalProperties"] == nil)
     }
 
-    /// Whether a value is of the type that a schema names; what a schema refers to is checked by itself.
+    @Test func `a value with other fields than a schema does not fit it`() throws {
+        let value = JSONValue(encoding: try LifeDocument(from: SampleDecoder(isFull: true)))
+        #expect(Self.fits(value, LifeDocument.schema.reference))
+        #expect(!Self.fits(value, TimeDocument.schema.reference))
+        #expect(!Self.fits([value], Schema.array(of: TimeDocument.schema.schema)))
+        #expect(!Self.fits(value, Schema.map(of: Schema.count)))
+    }
+
+    /// Schemas by the references to them.
+    private static let named = Dictionary(
+        uniqueKeysWithValues: Self.documents.map { $0.schema }.filter { !$0.name.isEmpty }
+            .map { ($0.reference, $0.schema) }
+    )
+
+    /// Whether a value with all fields is of the type that a schema names, and so is each part of it.
     private static func fits(_ value: JSONValue, _ schema: JSONValue) -> Bool {
-        if schema["$ref"] != nil { return value.asObject != nil }
+        if let reference = schema["$ref"] {
+            return Self.named[["$ref": reference]].map { Self.fits(value, $0) } ?? false
+        }
+        if let kinds = schema["anyOf"]?.asArray { return kinds.contains { Self.fits(value, $0) } }
         switch schema["type"]?.asString {
         case "string": return value.asString != nil
         case "boolean": return value.asBoolean != nil
@@ -101,8 +118,10 @@ struct DocumentDescriptionTests {
         case "array": return value.asArray?.allSatisfy { Self.fits($0, schema["items"] ?? .null) } == true
         case "object":
             guard let members = value.asObject else { return false }
-            guard let values = schema["additionalProperties"], values.asObject != nil else { return true }
-            return members.values.allSatisfy { Self.fits($0, values) }
+            guard let fields = schema["properties"]?.asObject else {
+                return members.values.allSatisfy { Self.fits($0, schema["additionalProperties"] ?? .null) }
+            }
+            return members.keys == fields.keys && members.allSatisfy { Self.fits($1, fields[$0] ?? .null) }
         default: return false
         }
     }

@@ -167,6 +167,12 @@ package struct Report: Hashable, Sendable {
             self.settled = settled
             self.complete = complete
         }
+
+        /// All its advertisements together.
+        package var total: OutcomeCounts { self.advertisements.reduce(into: OutcomeCounts()) { $0 += $1.counts } }
+
+        /// Whether every advertisement balances.
+        package var balances: Bool { self.advertisements.allSatisfy(\.counts.balances) }
     }
 
     /// How long after a break's end an advertisement without an outcome is reported as unknown for good.
@@ -206,14 +212,8 @@ package struct Report: Hashable, Sendable {
     package var complete: Bool { self.breaks.allSatisfy(\.complete) }
 
     /// Everything together.
-    package var total: OutcomeCounts {
-        var total = OutcomeCounts()
-        for each in self.breaks.flatMap(\.advertisements) { total += each.counts }
-        return total
-    }
+    package var total: OutcomeCounts { self.breaks.reduce(into: OutcomeCounts()) { $0 += $1.total } }
 
     /// Whether every advertisement balances.
-    package var balances: Bool {
-        self.breaks.allSatisfy { $0.advertisements.allSatisfy(\.counts.balances) }
-    }
+    package var balances: Bool { self.breaks.allSatisfy(\.balances) }
 }

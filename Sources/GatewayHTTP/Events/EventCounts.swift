@@ -385,8 +385,7 @@ extension EventCounts.Counts {
 
 extension CountsEventDocument.Funnel {
     fileprivate init(_ each: Report.Break) {
-        var total = OutcomeCounts()
-        for advertisement in each.advertisements { total += advertisement.counts }
+        let total = each.total
         self.init(
             notified: nil,
             asked: each.sessions,

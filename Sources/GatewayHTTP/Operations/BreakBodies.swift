@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import BreakDocuments
 import CuecastWire
 import GatewayDocuments
 
@@ -24,7 +23,7 @@ enum BreakBodies {
         Schema.instant(description)
     }
 
-    private static let endMode = Schema.oneOf(["cut", "finishAd"], "What an early end does to the ad that plays.")
+    private static let endMode = Schema.oneOf(EndMode.wordList, "The effect of an early end on the playing ad.")
     private static let yes: JSONValue = ["type": "boolean"]
 
     private static let moments: [String: JSONValue] = [

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import Gateway
 import GatewayCore
 import GatewayDocuments
 import HTTPTypes

@@ -3,7 +3,6 @@
 
 import CuecastWire
 import Foundation
-import Gateway
 import GatewayCore
 import GatewayDocuments
 import HTTPTypes

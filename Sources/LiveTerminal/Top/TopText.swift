@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
+
 /// Figures as people read them.
 enum TopText {
     /// A number with a comma at each thousand.
@@ -46,19 +48,6 @@ enum TopText {
 
     /// Seconds since 1970 of an instant as the gateway writes it, RFC 3339 in UTC; `nil`: it is none.
     static func seconds(_ text: String) -> Double? {
-        let parts = text.utf8.split(omittingEmptySubsequences: false) { "-T:.Z".utf8.contains($0) }
-        guard text.hasSuffix("Z"), parts.count == 7 || parts.count == 8 else { return nil }
-        let numbers = parts.prefix(6).map { Int(Substring($0)) ?? -1 }
-        guard numbers.allSatisfy({ (0...9_999).contains($0) }), (1...12).contains(numbers[1]) else { return nil }
-        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil.
-        let year = numbers[0] - (numbers[1] <= 2 ? 1 : 0)
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (numbers[1] + (numbers[1] > 2 ? -3 : 9)) + 2) / 5 + numbers[2] - 1
-        let day = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-        let whole = day * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5]
-        guard parts.count == 8 else { return Double(whole) }
-        guard let fraction = Double("0." + String(Substring(parts[6]))) else { return nil }
-        return Double(whole) + fraction
+        Timestamp(rfc3339: text).map { Double($0.microseconds) / 1_000_000 }
     }
 }
