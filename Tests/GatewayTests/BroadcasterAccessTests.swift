@@ -237,7 +237,7 @@ final class BroadcasterAccessTests {
         ),
         (
             "broadcasters:\n  secretKeyFile: x",
-            "broadcasters.file: it is missing: with broadcasters.secretKeyFile nobody may publish who is not in it"
+            "broadcasters.file: it is missing: with broadcasters.secretKeyFile only broadcasters in it may publish"
         ),
         (
             "broadcasters: {secretKeyFile: '\(KnownKeys.first)', file: y}",

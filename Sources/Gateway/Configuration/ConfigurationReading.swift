@@ -152,7 +152,7 @@ extension GatewayConfiguration {
                     reason: "it is missing: \(file) lets broadcasters in by keys, and the gateway has none"
                 )
             ]
-            : [ConfigurationFault(key: file, reason: "it is missing: with \(key) nobody may publish who is not in it")]
+            : [ConfigurationFault(key: file, reason: "it is missing: with \(key) only broadcasters in it may publish")]
     }
 
     /// Sockets that would be open to the network without encryption, although the operator did not ask for that.
@@ -190,7 +190,7 @@ extension GatewayConfiguration {
         ]
     }
 
-    /// What would encrypt a socket, where there is something.
+    /// The ways to encrypt a socket, by the key of its address.
     private static let wayToEncrypt = [
         "notices": " or have a certificate (listeners.tls.certificateFile),",
         "requests": " or have a certificate (listeners.tls.certificateFile),",
