@@ -120,7 +120,7 @@ package enum ConfigurationTable {
     }
 
     /// Reads a number, or says why not.
-    private static func readNumber(_ value: String, _ bounds: ClosedRange<Int>, _ place: inout Int) -> String? {
+    static func readNumber(_ value: String, _ bounds: ClosedRange<Int>, _ place: inout Int) -> String? {
         guard let number = Int(value), bounds.contains(number) else {
             return "it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), and is \(value)"
         }
