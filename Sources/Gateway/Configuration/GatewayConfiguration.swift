@@ -57,7 +57,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersProxyTrusted = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
-    /// The values of the limits; those without a key of the configuration can be changed by tests only.
+    /// The values of the limits.
+    ///
+    /// Tests can also change those without a key that parts read from here; other parts read the constant ``LimitName/value``.
     ///
     /// Of ``LimitName/listenersMax`` and ``LimitName/connectionsMax``, 0 says: as many as the limit on descriptors leaves.
     package var limits = LimitValues()
