@@ -241,9 +241,9 @@ class DocumentsTests(CheckerTest):
 
     def test_values_of_limits_are_those_of_their_declarations(self):
         self.write("Sources/A/LimitName.swift", """
-        case .one: .fixed(4 * 1_024, .bytes, whenReached: "it waits")
+        case .one: .init(4 * 1_024, .bytes, whenReached: "it waits")
         case .two:
-            .configured(
+            .init(
                 3,
                 by: LimitSetting("a.two", 1...9, isReloadable: true, "how many"),
                 whenReached: "it waits"

@@ -13,6 +13,11 @@ package struct ReferenceTable: Hashable, Sendable {
             self.cells = cells
         }
 
+        /// A row whose first cell shows its name as code.
+        package init(code name: String, _ others: [String]) {
+            self.init(name, ["`\(name)`"] + others)
+        }
+
         /// The row as a page has it.
         fileprivate var line: String { ReferenceTable.line(self.cells) }
     }

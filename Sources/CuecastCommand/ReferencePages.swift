@@ -30,7 +30,7 @@ struct ReferencePages: ParsableCommand {
 
     func run() throws {
         var faults: [String] = []
-        for (name, _) in Self.tables.sorted(by: { $0.key < $1.key }) {
+        for name in Self.tables.keys.sorted() {
             do {
                 if try self.update(name) { faults.append("\(name).md is not current; run 'make reference'") }
             } catch let fault as ReferencePage.Fault {
@@ -64,7 +64,7 @@ struct ReferencePages: ParsableCommand {
 
     private static let alarms = ReferenceTable(
         columns: ["alarm", "meaning", "page"],
-        rows: Alarm.allCases.map { .init($0.rawValue, ["`\($0.rawValue)`", $0.meaning, $0.page.markdown]) }
+        rows: Alarm.allCases.map { .init(code: $0.rawValue, [$0.meaning, $0.page.markdown]) }
     )
 
     private static let configurationKeys = ReferenceTable(
@@ -73,11 +73,8 @@ struct ReferencePages: ParsableCommand {
             let value = row.defaultText
             let link = row.page.map { " (\($0.markdown))" } ?? ""
             return .init(
-                row.key,
-                [
-                    "`\(row.key)`", value.isEmpty ? "–" : "`\(value)`", row.isReloadable ? "yes" : "",
-                    row.meaning + link,
-                ]
+                code: row.key,
+                [value.isEmpty ? "–" : "`\(value)`", row.isReloadable ? "yes" : "", row.meaning + link]
             )
         }
     )
@@ -92,20 +89,14 @@ struct ReferencePages: ParsableCommand {
         rows: LimitName.allCases.map { name in
             let declaration = name.declaration
             let key = declaration.setting.map { "`\($0.key)`" } ?? ""
-            return .init(
-                name.rawValue,
-                ["`\(name.rawValue)`", declaration.defaultText, key, declaration.effect]
-            )
+            return .init(code: name.rawValue, [declaration.defaultText, key, declaration.effect])
         }
     )
 
     private static let metrics = ReferenceTable(
         columns: ["metric", "kind", "label", "meaning"],
-        rows: Metric.allCases.map { metric in
-            .init(
-                metric.rawValue,
-                ["`\(metric.rawValue)`", metric.kind.rawValue, metric.label ?? "", metric.meaning]
-            )
+        rows: Metric.allCases.map {
+            .init(code: $0.rawValue, [$0.kind.rawValue, $0.label ?? "", $0.meaning])
         }
     )
 
@@ -116,11 +107,8 @@ struct ReferencePages: ParsableCommand {
                 var number = ""
                 if case .reason(let status) = code { number = "\(status.rawValue)" }
                 return .init(
-                    code.name,
-                    [
-                        "`\(code.name)`", number, "\(code.httpCode)", code.canRetry ? "yes" : "", code.meaning,
-                        code.advice,
-                    ]
+                    code: code.name,
+                    [number, "\(code.httpCode)", code.canRetry ? "yes" : "", code.meaning, code.advice]
                 )
             }
     )

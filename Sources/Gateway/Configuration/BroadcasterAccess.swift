@@ -4,7 +4,7 @@
 package import GatewayCore
 package import ZeroMQ
 
-/// What a gateway needs to tell broadcasters apart: a key of its own, and theirs.
+/// The keys by which a gateway tells broadcasters apart: a key of its own, and theirs.
 package struct BroadcasterAccess: Hashable, Sendable {
     /// The gateway's own.
     package let keys: CurveKeyPair

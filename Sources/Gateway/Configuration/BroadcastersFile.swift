@@ -36,7 +36,7 @@ package enum BroadcastersFile {
         return try Self.read(bytes)
     }
 
-    /// Reads what stands in such a file; never traps.
+    /// Reads the text of such a file; never traps.
     ///
     /// - Throws: `BroadcasterFaults` with a sentence for each fault.
     package static func read(_ bytes: [UInt8]) throws(BroadcasterFaults) -> BroadcasterDirectory {
@@ -116,7 +116,7 @@ private struct Reading {
             text = fields["key"]?.scalar?.string
             last = [self.instant(fields["notAfter"], "\(place): a key"), notAfter].compactMap(\.self).min()
         }
-        // What stands there instead is not told: it may be a secret key.
+        // The message does not show the text in its place: it may be a secret key.
         guard let text, let key = CurvePublicKey(z85: text), key.bytes.contains(where: { $0 != 0 }) else {
             self.faults.append(
                 "\(place): each of its keys must be a public key: 40 characters of Z85, in single quotes in YAML"

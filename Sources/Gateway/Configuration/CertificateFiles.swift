@@ -24,7 +24,7 @@ package struct CertificateFiles: Sendable {
         privateKeyFile: { $0.httpKeyFile }
     )
 
-    /// What stands in them, once it was found that a server can use it.
+    /// The contents of both files; a server can use them.
     package struct Contents: Sendable {
         /// How a server speaks TLS with them.
         let identity: TLSIdentity
@@ -36,7 +36,7 @@ package struct CertificateFiles: Sendable {
         package var notAfter: Int64 { self.identity.notAfter }
     }
 
-    /// What the configuration calls the names of both.
+    /// The keys of the configuration that name both.
     package let certificateSetting: String
     package let privateKeySetting: String
     /// The files that a configuration names; empty: none.
@@ -46,7 +46,7 @@ package struct CertificateFiles: Sendable {
     /// Reads both, and sees whether they belong together.
     ///
     /// - Parameter configuration: checked; it names both.
-    /// - Returns: what stands in them.
+    /// - Returns: the contents of both.
     /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
     package func read(for configuration: GatewayConfiguration) throws(ConfigurationFaults) -> Contents {
         var faults: [ConfigurationFault] = []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What becomes of a running gateway's configuration when it is read again.
+/// The change of a running gateway's configuration when it is read again.
 package struct ConfigurationChange: Hashable, Sendable {
     /// One key that is said otherwise than before.
     package struct Key: Hashable, Sendable, CustomStringConvertible {
@@ -12,7 +12,7 @@ package struct ConfigurationChange: Hashable, Sendable {
         package var description: String { "\(self.key): \(self.before) → \(self.after)" }
     }
 
-    /// What the gateway runs with from now on: as before, but for the keys that may change while it runs.
+    /// The configuration from now on: as before, but for the keys that may change while the gateway runs.
     package let configuration: GatewayConfiguration
     /// The keys that are taken over.
     package let applied: [Key]
@@ -20,8 +20,8 @@ package struct ConfigurationChange: Hashable, Sendable {
     package let waiting: [Key]
 
     /// - Parameters:
-    ///   - running: what the gateway runs with.
-    ///   - read: what is said now, checked.
+    ///   - running: the present configuration.
+    ///   - read: the configuration that was read now, checked.
     package init(from running: GatewayConfiguration, to read: GatewayConfiguration) {
         var configuration = running
         var applied: [Key] = []

@@ -190,7 +190,7 @@ extension GatewayConfiguration {
         ]
     }
 
-    /// What would encrypt a socket, where there is something.
+    /// The ways to encrypt a socket, by the key of its address.
     private static let wayToEncrypt = [
         "notices": " or have a certificate (listeners.tls.certificateFile),",
         "requests": " or have a certificate (listeners.tls.certificateFile),",

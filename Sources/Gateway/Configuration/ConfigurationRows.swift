@@ -33,9 +33,7 @@ extension ConfigurationTable {
                 "reads without a token: `all`, `metrics` (and health), `health`, or `auto`: `all` on loopback, `metrics` elsewhere",
             set: { configuration, value in
                 configuration.httpOpenReads = HTTPOpenReads(rawValue: value)
-                guard value != "auto", configuration.httpOpenReads == nil else { return nil }
-                let values = ["auto"] + HTTPOpenReads.allCases.map(\.rawValue)
-                return "it must be one of \(values.joined(separator: ", ")), and is \(value)"
+                return Self.reasonAgainst(value, unlessOneOf: ["auto"] + HTTPOpenReads.allCases.map(\.rawValue))
             },
             get: { $0.httpOpenReads?.rawValue ?? "auto" }
         )
@@ -188,11 +186,10 @@ extension ConfigurationTable {
             key: "breaks.batchRequestsPerSecond",
             meaning: "batch requests a second that this gateway serves easily; it sizes request windows",
             set: { configuration, value in
-                guard let number = Int(value), (1...1_000_000).contains(number) else {
-                    return "it must be a whole number from 1 to 1000000, and is \(value)"
-                }
-                configuration.breaks.batchRequestsPerSecond = Double(number)
-                return nil
+                var number = 0
+                let reason = Self.readNumber(value, 1...1_000_000, &number)
+                if reason == nil { configuration.breaks.batchRequestsPerSecond = Double(number) }
+                return reason
             },
             get: { String(Int($0.breaks.batchRequestsPerSecond)) }
         )
@@ -342,12 +339,8 @@ extension ConfigurationTable {
             key: "log.format",
             meaning: "`text` for people, `json` for programs, one object a line",
             set: { configuration, value in
-                let formats = LogFormat.allCases.map(\.rawValue)
-                guard let format = LogFormat(rawValue: value) else {
-                    return "it must be one of \(formats.joined(separator: ", ")), and is \(value)"
-                }
-                configuration.logFormat = format
-                return nil
+                if let format = LogFormat(rawValue: value) { configuration.logFormat = format }
+                return Self.reasonAgainst(value, unlessOneOf: LogFormat.allCases.map(\.rawValue))
             },
             get: { $0.logFormat.rawValue }
         )
@@ -391,10 +384,7 @@ extension ConfigurationTable {
             "logLevel",
             "lowest level of the log: `trace`, `debug`, `info`, `notice`, `warning`, `error`, `critical`",
             \.logLevel
-        ) { value in
-            let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
-            return levels.contains(value) ? nil : "it must be one of \(levels.joined(separator: ", ")), and is \(value)"
-        }
+        ) { Self.reasonAgainst($0, unlessOneOf: ["trace", "debug", "info", "notice", "warning", "error", "critical"]) }
         .explained("Logs", "operations/logs.md")
         .reloadable,
     ]

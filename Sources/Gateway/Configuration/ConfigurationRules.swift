@@ -16,6 +16,11 @@ extension ConfigurationTable {
         return ratio
     }
 
+    /// Why a text is none of a key's values; `nil`: it is one of them.
+    static func reasonAgainst(_ value: String, unlessOneOf values: [String]) -> String? {
+        values.contains(value) ? nil : "it must be one of \(values.joined(separator: ", ")), and is \(value)"
+    }
+
     /// Why a text cannot be the name of a file; `nil`: it can, or there is none.
     static func reasonAgainstFile(_ name: String) -> String? {
         name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }

@@ -4,7 +4,7 @@
 import CuecastWire
 package import GatewayCore
 
-/// The table of all keys: name, what it means, where it goes, and its bounds.
+/// The table of all keys: name, meaning, place in the configuration, and bounds.
 ///
 /// `docs/reference/configuration.md` is made from it.
 package enum ConfigurationTable {
@@ -13,9 +13,9 @@ package enum ConfigurationTable {
     /// The value is text in every source: a file, the environment, or a flag.
     package struct Row: Sendable {
         package let key: String
-        /// What its value means, in Markdown.
+        /// The meaning of its value, in Markdown.
         package let meaning: String
-        /// What its value is: `text`, `flag`, `duration`, or what a number counts.
+        /// The kind of its value: `text`, `flag`, `duration`, or the things that a number counts.
         package private(set) var unit = "text"
         /// Whether a running gateway applies a new value (SIGHUP); others need a restart.
         package private(set) var isReloadable = false
@@ -23,7 +23,7 @@ package enum ConfigurationTable {
         package private(set) var page: ReferenceLink?
         /// Puts a value into a configuration, or says why not.
         let set: @Sendable (inout GatewayConfiguration, String) -> String?
-        /// What a configuration has.
+        /// The value in a configuration, as one would write it.
         let get: @Sendable (GatewayConfiguration) -> String
 
         init(
@@ -59,10 +59,10 @@ package enum ConfigurationTable {
             return row
         }
 
-        /// What its value means, as plain text.
+        /// The meaning of its value, as plain text.
         package var help: String { ReferenceText.plain(self.meaning) }
 
-        /// What a configuration has, as one would write it.
+        /// The value in a configuration, as one would write it.
         package func text(of configuration: GatewayConfiguration) -> String { self.get(configuration) }
 
         /// The default, as one would write it.
@@ -96,7 +96,7 @@ package enum ConfigurationTable {
         return rows
     }()
 
-    /// What a number counts, by the name of its key.
+    /// The things that a number counts, by the name of its key.
     private static func unit(ofNumber key: String) -> String {
         if key.lowercased().contains("bytes") { return "bytes" }
         if key.hasSuffix("PerSecondMax") { return "1/s" }
@@ -120,7 +120,7 @@ package enum ConfigurationTable {
     }
 
     /// Reads a number, or says why not.
-    private static func readNumber(_ value: String, _ bounds: ClosedRange<Int>, _ place: inout Int) -> String? {
+    static func readNumber(_ value: String, _ bounds: ClosedRange<Int>, _ place: inout Int) -> String? {
         guard let number = Int(value), bounds.contains(number) else {
             return "it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), and is \(value)"
         }

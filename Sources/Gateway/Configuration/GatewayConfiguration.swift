@@ -22,15 +22,15 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var broadcast = "tcp://127.0.0.1:7402"
     /// Where operators look, as HOST:PORT; `nil`: nowhere.
     package var http: String? = "127.0.0.1:7480"
-    /// What may be read over HTTP without a token; `nil`: everything on loopback, health and metrics elsewhere.
+    /// The reads over HTTP without a token; `nil`: everything on loopback, health and metrics elsewhere.
     package var httpOpenReads: HTTPOpenReads?
     /// Names by which HTTP is asked, besides addresses and names of one word; with commas between them.
     package var httpHosts = ""
     /// The file of keys that tokens over HTTP are signed with; empty: one of the data directory.
     package var httpTokenKeysFile = ""
-    /// Who makes tokens for HTTP.
+    /// The issuer of tokens for HTTP.
     package var httpTokenIssuer = "cuecast"
-    /// What tokens for HTTP are for.
+    /// The audience of tokens for HTTP.
     package var httpTokenAudience = "cuecast-http"
     /// The file of the certificates that the gateway shows to HTTP clients, PEM; empty: none, and HTTP is plain.
     package var httpCertificateFile = ""
@@ -57,9 +57,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersProxyTrusted = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
-    /// The values of the limits; those without a key of the configuration can be changed by tests only.
+    /// The values of the limits.
     ///
-    /// Of ``LimitName/listenersMax`` and ``LimitName/connectionsMax``, 0 says: what the limit on descriptors leaves.
+    /// Tests can also change those without a key that parts read from here; other parts read the constant ``LimitName/value``.
+    ///
+    /// Of ``LimitName/listenersMax`` and ``LimitName/connectionsMax``, 0 says: as many as the limit on descriptors leaves.
     package var limits = LimitValues()
     package var breaks = BreakPolicy()
     package var clock = ClockSettings()
@@ -74,13 +76,13 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var sessionsPerAddressMax = SettingDefaults.sessionsPerAddressMax
     /// The file of keys that listeners' tokens are signed with; empty: tokens are not checked.
     package var listenerTokenKeysFile = ""
-    /// Who makes listeners' tokens.
+    /// The issuer of listeners' tokens.
     package var listenerTokenIssuer = "cuecast"
-    /// What listeners' tokens are for.
+    /// The audience of listeners' tokens.
     package var listenerTokenAudience = "cuecast"
     /// Streams that ask listeners for a token.
     package var protectedStreams: [StreamPattern] = []
-    /// How long a listener may take nothing of what waits for it before its connection is closed.
+    /// How long a listener may read nothing of its pending bytes before its connection is closed.
     package var stalledTimeout: Duration = SettingDefaults.stalledTimeout
     /// How long a shutdown waits for answers that were promised.
     package var drainTimeout: Duration = .seconds(10)
@@ -154,7 +156,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     package init() {}
 
-    /// What may be read over HTTP without a token.
+    /// The reads over HTTP without a token.
     package var httpReads: HTTPOpenReads {
         self.httpOpenReads ?? (self.http.map { Self.isLoopback("tcp://" + $0) } ?? true ? .all : .metrics)
     }
@@ -189,7 +191,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     static let edgeThreadsMax = 64
 }
 
-/// What may be read over HTTP without a token.
+/// The reads over HTTP without a token.
 package enum HTTPOpenReads: String, CaseIterable, Sendable {
     /// Reports and breaks too: for loopback only.
     case all
@@ -203,7 +205,7 @@ package enum HTTPOpenReads: String, CaseIterable, Sendable {
 package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The key, as in the file, for instance `breaks.announceAhead`.
     package let key: String
-    /// What is wrong with its value.
+    /// The fault of its value.
     package let reason: String
 
     package init(key: String, reason: String) {

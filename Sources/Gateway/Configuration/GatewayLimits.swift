@@ -30,7 +30,7 @@ extension Gateway {
     ///
     /// HTTP's server knows better how many connections and readers it has.
     ///
-    /// - Parameter configuration: what holds at present.
+    /// - Parameter configuration: the present one.
     /// - Returns: each limit once.
     package func limits(_ configuration: GatewayConfiguration) -> [LimitState] {
         LimitName.allCases.map { name in

@@ -3,7 +3,7 @@
 
 package import TLS
 
-/// What the listeners' ports show who they are with, where they speak TLS.
+/// The identity that the listeners' ports show where they speak TLS.
 package enum ListenerEncryption {
     /// Reads the two files that a configuration names.
     ///

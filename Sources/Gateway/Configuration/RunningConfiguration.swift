@@ -4,7 +4,7 @@
 package import GatewayDocuments
 import Synchronization
 
-/// What a gateway runs with at present, and where each value comes from.
+/// A gateway's present configuration, and the source of each value.
 package struct RunningConfiguration: Hashable, Sendable {
     package var configuration: GatewayConfiguration
     /// By key; keys that are not here have their default.
@@ -18,12 +18,12 @@ package struct RunningConfiguration: Hashable, Sendable {
         self.sources = sources
     }
 
-    /// What holds after the sources were read again: keys that need a restart stay with what they come from.
+    /// The configuration after the sources were read again: keys that need a restart keep their sources.
     ///
     /// - Parameters:
-    ///   - change: what becomes of the configuration.
-    ///   - read: where the values come from that were read.
-    /// - Returns: what the gateway runs with from now on.
+    ///   - change: the change of the configuration.
+    ///   - read: the sources of the values that were read.
+    /// - Returns: the configuration from now on.
     package func changed(by change: ConfigurationChange, _ read: [String: ConfigurationSource]) -> RunningConfiguration
     {
         var next = RunningConfiguration(change.configuration, sources: read)

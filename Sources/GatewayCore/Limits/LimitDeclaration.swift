@@ -39,63 +39,38 @@ package struct LimitDeclaration: Hashable, Sendable {
     /// The things that the value counts, if unit and name do not say it, for instance `streams`.
     package let subject: String
     /// The default in words, where the gateway computes it at its start; `nil`: `value` is the default.
-    package let computedDefault: String?
+    package private(set) var computedDefault: String?
     /// The setting of the limit; `nil`: the limit is fixed.
     package let setting: LimitSetting?
     /// The effect when the limit is reached, in Markdown.
     package let effect: String
     /// Whether the alert `CuecastLimitHit` tells operators: not of a limit that one peer reaches at its own cost, nor of one that
     /// costs no one anything.
+    ///
+    /// `scripts/check-documents` compares the rule of the alert with it.
     package let alerts: Bool
 
-    static func fixed(
+    init(
         _ value: Int,
         _ unit: LimitUnit = .count,
         of subject: String = "",
+        by setting: LimitSetting? = nil,
         whenReached effect: String,
         alerts: Bool = true
-    ) -> Self {
-        Self(
-            value: value,
-            unit: unit,
-            subject: subject,
-            computedDefault: nil,
-            setting: nil,
-            effect: effect,
-            alerts: alerts
-        )
-    }
-
-    static func configured(
-        _ value: Int,
-        _ unit: LimitUnit = .count,
-        of subject: String = "",
-        by setting: LimitSetting,
-        whenReached effect: String,
-        alerts: Bool = true
-    ) -> Self {
-        Self(
-            value: value,
-            unit: unit,
-            subject: subject,
-            computedDefault: nil,
-            setting: setting,
-            effect: effect,
-            alerts: alerts
-        )
+    ) {
+        self.value = value
+        self.unit = unit
+        self.subject = subject
+        self.setting = setting
+        self.effect = effect
+        self.alerts = alerts
     }
 
     /// A limit that follows from others, and from the machine.
     static func computed(_ text: String, by setting: LimitSetting? = nil, whenReached effect: String) -> Self {
-        Self(
-            value: 0,
-            unit: .count,
-            subject: "",
-            computedDefault: text,
-            setting: setting,
-            effect: effect,
-            alerts: true
-        )
+        var declaration = Self(0, by: setting, whenReached: effect)
+        declaration.computedDefault = text
+        return declaration
     }
 
     /// The default with its unit, as the reference pages show it.

@@ -71,33 +71,33 @@ extension LimitName {
     package var declaration: LimitDeclaration {
         switch self {
         case .acknowledgementBytesWaitingMax:
-            .fixed(
+            .init(
                 64 * 1_048_576,
                 .bytes,
                 whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second"
             )
         case .acknowledgementsWaitingMax:
-            .fixed(20_000, whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second")
-        case .auditRecordsWaitingMax: .fixed(10_000, whenReached: "lines of the audit are lost and counted")
+            .init(20_000, whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second")
+        case .auditRecordsWaitingMax: .init(10_000, whenReached: "lines of the audit are lost and counted")
         case .boardBytesMax:
-            .fixed(
+            .init(
                 1_024 * 1_048_576,
                 .bytes,
                 whenReached: "new breaks and larger advertisements are refused as `LIMIT_REACHED`"
             )
         case .broadcastCallBytesWaitingMax:
-            .fixed(
+            .init(
                 64 * 1_048_576,
                 .bytes,
                 whenReached: "requests of broadcasters over HTTP are refused as `LIMIT_REACHED`, retry in a second"
             )
         case .broadcastCallsWaitingMax:
-            .fixed(
+            .init(
                 1_024,
                 whenReached: "requests of broadcasters over HTTP are refused as `LIMIT_REACHED`, retry in a second"
             )
         case .bytesWaitingMax:
-            .configured(
+            .init(
                 256 * 1_048_576,
                 .bytes,
                 by: LimitSetting(
@@ -114,7 +114,7 @@ extension LimitName {
                     "new connections wait; alarm `connections` ([descriptors](../operations/connections.md#connections-and-descriptors))"
             )
         case .connectionsPerAddressMax:
-            .configured(
+            .init(
                 4_096,
                 by: LimitSetting(
                     "listeners.connectionsPerAddressMax",
@@ -126,51 +126,51 @@ extension LimitName {
                 alerts: false
             )
         case .contradictionsLoggedMax:
-            .fixed(
+            .init(
                 4,
                 whenReached: "further different outcomes of one session and advertisement are not logged",
                 alerts: false
             )
-        case .controlAnswerBytesMax: .fixed(4 * 1_048_576, .bytes, whenReached: "the command gets an error")
-        case .controlConnectionsMax: .fixed(16, whenReached: "the connection is refused")
-        case .controlIdleTimeout: .fixed(30_000, .milliseconds, whenReached: "the connection is closed")
-        case .controlLineBytesMax: .fixed(65_536, .bytes, whenReached: "the connection is closed")
-        case .controlReadTimeout: .fixed(30_000, .milliseconds, whenReached: "the connection is closed")
-        case .deliveriesWaitingMax: .fixed(100_000, whenReached: "batches are refused as `UNAVAILABLE`")
+        case .controlAnswerBytesMax: .init(4 * 1_048_576, .bytes, whenReached: "the command gets an error")
+        case .controlConnectionsMax: .init(16, whenReached: "the connection is refused")
+        case .controlIdleTimeout: .init(30_000, .milliseconds, whenReached: "the connection is closed")
+        case .controlLineBytesMax: .init(65_536, .bytes, whenReached: "the connection is closed")
+        case .controlReadTimeout: .init(30_000, .milliseconds, whenReached: "the connection is closed")
+        case .deliveriesWaitingMax: .init(100_000, whenReached: "batches are refused as `UNAVAILABLE`")
         case .entriesWaitingMax:
-            .fixed(10_000, whenReached: "requests of broadcasters are refused as `UNAVAILABLE`, retry in a second")
+            .init(10_000, whenReached: "requests of broadcasters are refused as `UNAVAILABLE`, retry in a second")
         case .entryBytesWaitingMax:
-            .fixed(
+            .init(
                 64 * 1_048_576,
                 .bytes,
                 whenReached: "requests of broadcasters are refused as `UNAVAILABLE`, retry in a second"
             )
         case .eventsMax:
-            .fixed(
+            .init(
                 65_536,
                 whenReached:
                     "a fault of the gateway: an answer of the log is lost. Restart it and report the fault with its log"
             )
-        case .forgottenSessionsMax: .fixed(10_000, whenReached: "`cuecast forget` fails")
-        case .framesPerMessageMax: .fixed(64, whenReached: "the connection is closed", alerts: false)
+        case .forgottenSessionsMax: .init(10_000, whenReached: "`cuecast forget` fails")
+        case .framesPerMessageMax: .init(64, whenReached: "the connection is closed", alerts: false)
         case .httpAnswerBytesMax:
-            .fixed(
+            .init(
                 64 * 1_048_576,
                 .bytes,
                 whenReached: "the connections whose peers have not read for longest are closed"
             )
         case .httpBodyBytesMax:
-            .fixed(32 * 1_048_576, .bytes, whenReached: "the request is refused as `LIMIT_REACHED`")
+            .init(32 * 1_048_576, .bytes, whenReached: "the request is refused as `LIMIT_REACHED`")
         case .httpConnectionsMax:
-            .fixed(
+            .init(
                 256,
                 of: "and `http.listenersMax`",
                 whenReached: "the connection that was idle longest is closed"
             )
-        case .httpEventReadersMax: .fixed(32, whenReached: "the request is refused as `LIMIT_REACHED`")
-        case .httpEventTicketsMax: .fixed(256, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpEventReadersMax: .init(32, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpEventTicketsMax: .init(256, whenReached: "the request is refused as `LIMIT_REACHED`")
         case .httpListenersMax:
-            .configured(
+            .init(
                 1_000,
                 by: LimitSetting(
                     "http.listenersMax",
@@ -180,7 +180,7 @@ extension LimitName {
                 whenReached: "the listener is refused as `LIMIT_REACHED`"
             )
         case .httpListenersPerAddressMax:
-            .configured(
+            .init(
                 256,
                 by: LimitSetting(
                     "http.listenersPerAddressMax",
@@ -191,18 +191,18 @@ extension LimitName {
                 alerts: false
             )
         case .httpNoticesWaitingMax:
-            .fixed(
+            .init(
                 512,
                 of: "notices of a listener",
                 whenReached: "its stream of notices ends as `slow`; it reconnects and recovers",
                 alerts: false
             )
-        case .httpReadersWaitingMax: .fixed(64, whenReached: "reports and lists get 503 with `Retry-After`")
-        case .httpRequestsWaitingMax: .fixed(4_096, whenReached: "the request is refused")
-        case .httpRequestsWaitingPerAddressMax: .fixed(256, whenReached: "the request is refused", alerts: false)
-        case .httpStreamsMax: .fixed(64, whenReached: "the request is refused as `LIMIT_REACHED`")
+        case .httpReadersWaitingMax: .init(64, whenReached: "reports and lists get 503 with `Retry-After`")
+        case .httpRequestsWaitingMax: .init(4_096, whenReached: "the request is refused")
+        case .httpRequestsWaitingPerAddressMax: .init(256, whenReached: "the request is refused", alerts: false)
+        case .httpStreamsMax: .init(64, whenReached: "the request is refused as `LIMIT_REACHED`")
         case .lightMessagesPerSecondMax:
-            .fixed(32, .perSecond, whenReached: "the connection is read after quiet ones", alerts: false)
+            .init(32, .perSecond, whenReached: "the connection is read after quiet ones", alerts: false)
         case .listenersMax:
             .computed(
                 "one for each connection, \(DescriptorReserve.listenersDefaultMax) at most",
@@ -215,7 +215,7 @@ extension LimitName {
                 whenReached: "joins are refused as `LIMIT_REACHED`"
             )
         case .logBytesMax:
-            .configured(
+            .init(
                 20 * 1_073_741_824,
                 .bytes,
                 by: LimitSetting(
@@ -226,7 +226,7 @@ extension LimitName {
                 whenReached: "new work is refused as `UNAVAILABLE` ([disk failures](../operations/disk-failures.md))"
             )
         case .messagesPerAddressPerSecondMax:
-            .configured(
+            .init(
                 50_000,
                 .perSecond,
                 by: LimitSetting(
@@ -239,7 +239,7 @@ extension LimitName {
                 alerts: false
             )
         case .messagesPerConnectionPerSecondMax:
-            .configured(
+            .init(
                 1_000,
                 .perSecond,
                 by: LimitSetting(
@@ -252,7 +252,7 @@ extension LimitName {
                 alerts: false
             )
         case .messagesPerSecondMax:
-            .configured(
+            .init(
                 1_000_000,
                 .perSecond,
                 by: LimitSetting(
@@ -264,16 +264,16 @@ extension LimitName {
                 whenReached: "the gateway reads from the connections later"
             )
         case .messagesPerTurnMax:
-            .fixed(
+            .init(
                 16,
                 of: "messages in a row",
                 whenReached: "the connection waits behind other busy ones",
                 alerts: false
             )
         case .recordBytesMax:
-            .fixed(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record", alerts: false)
+            .init(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record", alerts: false)
         case .refusedTokensPerConnectionPerSecondMax:
-            .configured(
+            .init(
                 1,
                 .perSecond,
                 by: LimitSetting(
@@ -286,15 +286,15 @@ extension LimitName {
                 alerts: false
             )
         case .rememberedOutcomesMax:
-            .fixed(
+            .init(
                 524_288,
                 whenReached:
                     "the oldest is forgotten: a repeat of it is logged once more; counted if it was younger than a minute",
                 alerts: false
             )
-        case .reportRowsMax: .fixed(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
+        case .reportRowsMax: .init(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
         case .requestsPerSessionPerSecondMax:
-            .configured(
+            .init(
                 1_000,
                 .perSecond,
                 by: LimitSetting(
@@ -308,13 +308,13 @@ extension LimitName {
                 alerts: false
             )
         case .requestsWaitingPerConnectionMax:
-            .fixed(
+            .init(
                 64,
                 whenReached: "the gateway reads from the connection again when half of them are answered",
                 alerts: false
             )
         case .ringBytesMax:
-            .fixed(
+            .init(
                 1_048_576,
                 .bytes,
                 of: "of a stream",
@@ -322,7 +322,7 @@ extension LimitName {
                 alerts: false
             )
         case .ringsBytesMax:
-            .fixed(
+            .init(
                 128 * 1_048_576,
                 .bytes,
                 of: "of all streams",
@@ -330,7 +330,7 @@ extension LimitName {
                     "the largest rings drop their older halves; slow listeners are skipped ahead and join again"
             )
         case .sessionsPerConnectionMax:
-            .configured(
+            .init(
                 100,
                 of: "within a lease",
                 by: LimitSetting(
@@ -344,7 +344,7 @@ extension LimitName {
                 alerts: false
             )
         case .sessionsPerSubjectMax:
-            .configured(
+            .init(
                 10,
                 by: LimitSetting(
                     "listeners.sessionsPerSubjectMax",
@@ -355,13 +355,13 @@ extension LimitName {
                 ),
                 whenReached: "joins are refused as `LIMIT_REACHED`"
             )
-        case .spansWaitingMax: .fixed(10_000, whenReached: "further spans are lost and counted", alerts: false)
-        case .streamsMax: .fixed(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")
+        case .spansWaitingMax: .init(10_000, whenReached: "further spans are lost and counted", alerts: false)
+        case .streamsMax: .init(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")
         case .subscriptionsPerConnectionMax:
-            .fixed(16, of: "streams", whenReached: "the connection is closed", alerts: false)
-        case .tokenChecksWaitingMax: .fixed(1_024, whenReached: "joins are refused as `LIMIT_REACHED`")
+            .init(16, of: "streams", whenReached: "the connection is closed", alerts: false)
+        case .tokenChecksWaitingMax: .init(1_024, whenReached: "joins are refused as `LIMIT_REACHED`")
         case .traceFileBytesMax:
-            .configured(
+            .init(
                 64 * 1_048_576,
                 .bytes,
                 by: LimitSetting(
@@ -374,7 +374,7 @@ extension LimitName {
                 alerts: false
             )
         case .tracesPerSecondMax:
-            .configured(
+            .init(
                 100,
                 .perSecond,
                 by: LimitSetting(
@@ -387,7 +387,7 @@ extension LimitName {
                 alerts: false
             )
         case .trackingsRememberedMax:
-            .fixed(
+            .init(
                 65_536,
                 whenReached: "the oldest tracking URL is forgotten: a repeat of it counts again",
                 alerts: false
