@@ -190,9 +190,6 @@ struct PlaylistTimeline: Hashable, Sendable {
         return self.pathHash(segment.uri) == known.pathHash
     }
 
-    /// A hash (FNV-1a) of an address without its query, in which tokens change.
-    private static func pathHash(_ uri: String) -> UInt64 {
-        uri.utf8.prefix { $0 != UInt8(ascii: "?") }
-            .reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
+    /// A hash of an address without its query, in which tokens change.
+    private static func pathHash(_ uri: String) -> UInt64 { BytesHash.of(uri.utf8.prefix { $0 != UInt8(ascii: "?") }) }
 }

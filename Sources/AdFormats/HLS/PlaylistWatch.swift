@@ -83,7 +83,7 @@ public struct PlaylistWatch: Hashable, Sendable {
         atMilliseconds now: Int
     ) throws(PlaylistError) -> PlaylistReading {
         var rendition = self.rendition(name)
-        let digest = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digest = BytesHash.of(bytes)
         if rendition.digest == digest {
             rendition.schedule.loaded(
                 targetDurationMilliseconds: rendition.schedule.targetDurationMilliseconds,

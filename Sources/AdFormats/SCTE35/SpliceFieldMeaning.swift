@@ -76,7 +76,7 @@ extension SpliceField {
 
     /// A number as the letters that its bytes are; empty: they are none.
     private static func letters(_ value: UInt64, _ count: Int) -> String {
-        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64((count - 1 - $0) * 8)) }
+        let bytes = value.lowestBytes(count)
         return bytes.allSatisfy(SegmentationUPID.isPrintable) ? quoted(String(decoding: bytes, as: UTF8.self)) : ""
     }
 }

@@ -37,17 +37,14 @@ struct SpliceSectionDecoder {
     /// The checksum that the section states and the one of its bytes, where they differ; `nil`: they are equal.
     var checksumError: SpliceSectionError? {
         let bytes = self.reader.bytes
-        guard bytes.count >= 4, SpliceChecksum.of(bytes) != 0 else { return nil }
-        let stated = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let computed = SpliceChecksum.of(bytes.dropLast(4))
+        guard bytes.count >= 4, SectionChecksum.of(bytes) != 0 else { return nil }
+        let stated = bytes.suffix(4).number(UInt32.self)
+        let computed = SectionChecksum.of(bytes.dropLast(4))
         let found = HexText.lower(bytes.suffix(4))
-        let detail = "0x\(found) is not the checksum of the bytes before it, 0x\(Self.hex(computed))"
+        let right = HexText.lower(computed.lowestBytes(4))
+        let detail = "0x\(found) is not the checksum of the bytes before it, 0x\(right)"
         let reason = SpliceSectionError.Reason.wrongChecksum(stated: stated, computed: computed)
         return SpliceSectionError(reason, "CRC_32", byte: bytes.count - 4, detail)
-    }
-
-    private static func hex(_ value: UInt32) -> String {
-        HexText.lower([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
     }
 
     /// The fields up to `section_length`, and the checksum.

@@ -34,7 +34,7 @@ struct SpliceSectionEncoder {
             throw SpliceSectionError(.tooLarge, "section_length", byte: 1, detail)
         }
         self.writer.set(lengthBit, 12, length)
-        try self.writer.write(SpliceChecksum.of(self.writer.bytes), 32, "CRC_32")
+        try self.writer.write(SectionChecksum.of(self.writer.bytes), 32, "CRC_32")
         return self.writer.bytes
     }
 

@@ -58,7 +58,7 @@ struct SpliceSectionXMLReader {
         guard signal == "SpliceInfoSection" else {
             throw XMLFields(element).fault("signalType", "\(quoted(signal)) is no SpliceInfoSection")
         }
-        return try Base64Text.bytes(element.text.utf8.filter { !MarkupReader.isSpace($0) })
+        return try SpliceSectionText.bytes(ofBase64: element.text.utf8.filter { !MarkupReader.isSpace($0) })
     }
 
     private static func section(_ element: MarkupElement) throws(SpliceSectionError) -> SpliceInfoSection {

@@ -121,10 +121,9 @@ extension MarkupWriter {
     }
 
     private mutating func write(_ channel: AudioChannel) {
-        let letters = [16, 8, 0].map { UInt8(truncatingIfNeeded: channel.languageCode >> $0) }
         let attributes: KeyValuePairs<StaticString, String?> = [
             "componentTag": "\(channel.componentTag)",
-            "ISOCode": String(decoding: letters, as: UTF8.self),
+            "ISOCode": String(decoding: channel.languageCode.lowestBytes(3), as: UTF8.self),
             "BitStreamMode": "\(channel.bitStreamMode)",
             "NumChannels": "\(channel.channelsCode)",
             "FullSrvcAudio": channel.isFullService ? "1" : "0",
