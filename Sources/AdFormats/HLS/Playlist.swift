@@ -79,9 +79,6 @@ public struct MediaPlaylist: Hashable, Sendable {
     /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
 
-    /// A playlist without segments.
-    public init() {}
-
     /// The number of the segment behind the last one.
     public var nextSequence: Int { self.mediaSequence + self.skippedSegments + self.segments.count }
 }
@@ -116,9 +113,6 @@ public struct MultivariantPlaylist: Hashable, Sendable {
     public var variants: [Variant] = []
     /// The other renditions, in order.
     public var renditions: [Rendition] = []
-
-    /// A playlist of nothing.
-    public init() {}
 
     /// The addresses of the variants, each once, the smallest bandwidth first: the first one is enough to watch, and the next one
     /// stands in for it.

@@ -17,9 +17,6 @@ public struct PlaylistReading: Hashable, Sendable {
     public var reloadAfterMilliseconds: Int?
     /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
-
-    /// Nothing new.
-    public init() {}
 }
 
 /// Watches the playlists of one stream, and tells each mark of a break once.

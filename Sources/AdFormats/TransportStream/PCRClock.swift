@@ -61,7 +61,7 @@ struct PCRClock: Hashable, Sendable {
 /// Packets come late, never early: of the values of the last seconds the one that came the soonest counts.
 public struct PCRWallClock: Hashable, Sendable {
     /// How many seconds of the stream are remembered.
-    public static let secondsKept = 60
+    private static let secondsKept = 60
     /// Of how many seconds the soonest value counts.
     private static let secondsCounted = 10
     private static let ticksPerSecond = 27_000_000
