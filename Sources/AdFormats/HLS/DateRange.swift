@@ -153,18 +153,9 @@ public struct DateRange: Hashable, Sendable {
                 PlaylistText.milliseconds($0)
             }
             interstitial.cues = (attributes["CUE"] ?? "").split(separator: ",")
-                .map { $0.trimmedSpaces.uppercased() }
+                .map { $0.trimmed.uppercased() }
             range.interstitial = interstitial
         }
         return (range, faults)
-    }
-}
-
-extension Substring {
-    /// Without spaces around it.
-    fileprivate var trimmedSpaces: Substring {
-        var text = self.drop { $0 == " " }
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

@@ -51,7 +51,7 @@ struct SpliceSectionDecoder {
     private mutating func decodeStart() throws(SpliceSectionError) -> StreamAccessPointType {
         let count = self.reader.bytes.count
         let table = try self.reader.byte("table_id")
-        guard table == 0xFC else {
+        guard table == SpliceInfoSection.tableID else {
             let detail = "0x\(HexText.lower([table])) is another table; a splice information section has 0xfc"
             throw SpliceSectionError(.notASection, "table_id", byte: 0, detail)
         }
@@ -63,9 +63,7 @@ struct SpliceSectionDecoder {
         func refuse(_ reason: SpliceSectionError.Reason, _ detail: String) -> SpliceSectionError {
             SpliceSectionError(reason, "section_length", byte: 1, detail)
         }
-        guard length <= SpliceSectionLimits.sectionLengthMax else {
-            throw refuse(.tooLarge, "\(length) is more than \(SpliceSectionLimits.sectionLengthMax)")
-        }
+        guard length <= SpliceSectionLimits.sectionLengthMax else { throw SpliceSectionError.sectionTooLong(length) }
         guard count >= length + 3 else {
             throw refuse(.truncated, "\(length) bytes must follow, and \(count - 3) do")
         }
@@ -135,10 +133,7 @@ struct SpliceSectionDecoder {
         case 0x06: return .timeSignal(ptsTicks: try self.decodeSpliceTime())
         case 0x07: return .bandwidthReservation
         case 0xFF:
-            guard hasLength else {
-                let detail = "a private_command() has no length of its own, and splice_command_length is 0xfff"
-                throw SpliceSectionError(.wrongLength, "splice_command_length", byte: 11, detail)
-            }
+            guard hasLength else { throw SpliceSectionError.privateCommandWithoutLength }
             let identifier = try self.reader.read(32, "identifier")
             let bytes = try self.reader.bytes(self.reader.bytesLeft, "private_byte")
             return .privateCommand(PrivateCommand(identifier: UInt32(identifier), bytes: bytes))
@@ -203,10 +198,7 @@ struct SpliceSectionDecoder {
     private mutating func decodeComponentCount() throws(SpliceSectionError) -> Int {
         let byte = self.reader.byte
         let count = Int(try self.reader.byte("component_count"))
-        guard count > 0 else {
-            let detail = "0 components are spliced by themselves, and it must be 1 or more"
-            throw SpliceSectionError(.invalidValue, "component_count", byte: byte, detail)
-        }
+        guard count > 0 else { throw SpliceSectionError.noComponents(byte: byte) }
         return count
     }
 

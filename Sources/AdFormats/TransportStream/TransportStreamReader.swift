@@ -31,7 +31,6 @@ public struct TransportStreamReader: Sendable {
     private static let associationPID = 0
     /// The bytes that must be there to find a beginning: two packets and one byte.
     private static let searchByteCount = 2 * TransportPacket.byteCount + 1
-    private static let cueTableID: UInt8 = 0xFC
 
     /// The most that the reader remembers.
     public let limits: TransportStreamLimits
@@ -156,7 +155,9 @@ public struct TransportStreamReader: Sendable {
         _ events: inout [TransportStreamEvent]
     ) -> TransportStreamFault.Reason? {
         if use == .cue {
-            guard section[0] == Self.cueTableID else { return .malformedSection("its table id is \(section[0])") }
+            guard section[0] == SpliceInfoSection.tableID else {
+                return .malformedSection("its table id is \(section[0])")
+            }
             let program = self.programs.first { $0.cuePIDs.contains(pid) }
             let clock = program?.clockPID.flatMap { self.clocks[$0] }
             let cue = CueSection(
