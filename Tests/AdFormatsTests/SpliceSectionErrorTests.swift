@@ -217,6 +217,7 @@ struct SpliceSectionErrorTests {
                     + "</Signal>",
                 "Line 1, signalType: “private:a” is no SpliceInfoSection."
             ),
+            ("<Signal>\n<Binary>/DA*</Binary></Signal>", "Line 2, Binary: “/DA*” is no base64."),
             (
                 "<SpliceInfoSection xmlns='urn:other'/>",
                 "Line 1, XML: “SpliceInfoSection” is no SpliceInfoSection, Binary or Signal of SCTE 35."

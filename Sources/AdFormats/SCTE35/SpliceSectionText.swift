@@ -80,7 +80,7 @@ public enum SpliceSectionText {
         return bytes
     }
     /// The bytes of base64 without white space.
-    static func bytes(ofBase64 digits: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
+    private static func bytes(ofBase64 digits: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
         do throws(Base64Text.Fault) {
             return try Base64Text.bytes(digits)
         } catch {
