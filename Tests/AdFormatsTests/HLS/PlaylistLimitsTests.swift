@@ -72,6 +72,24 @@ struct PlaylistLimitsTests {
         #expect(marker.scte35 == nil && marker.durationMilliseconds == 30_000)
     }
 
+    @Test func `a media sequence number may be 2^53 and no more`() {
+        func playlist(_ number: Int) -> String { "#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:\(number)\n#EXTINF:6,\na.ts\n" }
+        #expect(playlistError(playlist(1 << 53)) == nil)
+        #expect(playlistError(playlist(1 << 53 + 1))?.line == 2)
+    }
+
+    @Test(arguments: ["#EXT-X-TARGETDURATION:6\n#EXTINF:S,\na.ts\n", "#EXTINF:6,\n#EXT-X-TARGETDURATION:S\na.ts\n"])
+    func `a segment may last a day and no longer`(text: String) {
+        func playlist(_ seconds: String) -> String { "#EXTM3U\n" + text.replacing(":S", with: ":\(seconds)") }
+        #expect(playlistError(playlist("86400")) == nil)
+        #expect(playlistError(playlist("86400.000001"))?.line == 3)
+    }
+
+    @Test func `a duration may have 12 digits before its point and no more`() throws {
+        #expect(try Playlists.marker("#EXT-X-CUE-OUT:999999999999")?.durationMilliseconds == 999_999_999_999_000)
+        #expect(try Playlists.marker("#EXT-X-CUE-OUT:0999999999999")?.durationMilliseconds == nil)
+    }
+
     @Test func `no more than faultsMax faults are told`() throws {
         let faults = String(repeating: "#EXT-X-CUE\n", count: 65)
         #expect(try Playlists.read(self.text + faults).faults.count == 64)
