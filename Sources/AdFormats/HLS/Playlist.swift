@@ -19,8 +19,8 @@ public enum Playlist: Hashable, Sendable {
 
     /// Reads a playlist.
     ///
-    /// A tag of a break that cannot be read is passed over, and told in the playlist's faults. What says where segments are
-    /// must be right.
+    /// The reader passes over a tag of a break that it cannot read, and tells it in the playlist's faults. Tags that say where
+    /// segments are must be right.
     ///
     /// - Parameters:
     ///   - bytes: The playlist in UTF-8; a byte order mark is passed over.

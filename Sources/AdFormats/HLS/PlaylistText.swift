@@ -127,7 +127,7 @@ enum PlaylistText {
 
 /// The bytes of an SCTE-35 section as a playlist writes them.
 enum PlaylistBytes {
-    /// Bytes in hexadecimal with `0x` (RFC 8216 section 4.2) or in Base64 (RFC 4648 sections 4 and 5).
+    /// Bytes in hexadecimal with `0x` (RFC 8216 section 4.2) or in base64 (RFC 4648 sections 4 and 5).
     ///
     /// - Throws: ``PlaylistTagFault`` where the text is neither, or has too many bytes.
     static func read(_ text: String, countMax: Int) throws(PlaylistTagFault) -> [UInt8] {
@@ -135,7 +135,7 @@ enum PlaylistBytes {
         let digits = HexText.digits(afterPrefixOf: kept)
         let read = if let digits { HexText.bytes(digits) } else { try? Base64Text.bytes(kept) }
         guard let bytes = read, !bytes.isEmpty else {
-            throw PlaylistTagFault("has SCTE-35 that is neither hexadecimal nor Base64: \(quoted(text))")
+            throw PlaylistTagFault("has SCTE-35 that is neither hexadecimal nor base64: \(quoted(text))")
         }
         guard bytes.count <= countMax else {
             throw PlaylistTagFault("has SCTE-35 of more than \(countMax) bytes (scte35BytesMax)")

@@ -153,7 +153,7 @@ struct PlaylistTimeline: Hashable, Sendable {
             starts.append(start)
             previous = start?.later(microseconds: segment.durationMicroseconds)
         }
-        // What has no time yet comes before the first that has one.
+        // Segments without a time come before the first segment that has one.
         var following: PlaylistMoment?
         if !starts.contains(where: { $0 != nil }) {
             // A gap has an unknown length: what follows does not fit what was before.

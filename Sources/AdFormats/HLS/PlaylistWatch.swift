@@ -155,7 +155,7 @@ public struct PlaylistWatch: Hashable, Sendable {
         while let sequence = rest.first?.sequence {
             let group = rest.prefix { $0.sequence == sequence }
             rest = rest[group.endIndex...]
-            // What stands before segments that are skipped was read before.
+            // The watch read marks before skipped segments earlier.
             guard let moment = rendition.timeline.start(of: sequence) else { continue }
             rendition.timeline.pin(sequence)
             items += PlaylistMarks.merged(group).map { (moment, $0.line, .marker($0)) }

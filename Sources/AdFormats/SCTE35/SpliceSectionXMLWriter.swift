@@ -181,7 +181,7 @@ extension MarkupWriter {
     private mutating func write(_ upid: SegmentationUPID) {
         let owner = upid.formatIdentifier
         let bytes = owner == nil ? upid.bytes : Array(upid.bytes.dropFirst(4))
-        // What a reader of tokens gives back as it is.
+        // A reader of tokens gives such a text back as it is.
         let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false)
         let isText =
             !XMLDescriptors.isBinary(upid.type) && bytes.allSatisfy(SegmentationUPID.isPrintable)

@@ -22,7 +22,7 @@ public struct PCRReading: Hashable, Sendable {
 struct PCRClock: Hashable, Sendable {
     /// How far the clock may go between two values, in ticks: 10 s.
     ///
-    /// What is further is a jump.
+    /// A longer step is a jump.
     static let stepTicksMax = 270_000_000
     /// Where the clock wraps, in ticks: after about 26.5 h.
     static let wrapTicks = 300 << 33
