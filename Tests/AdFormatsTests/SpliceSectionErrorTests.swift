@@ -278,8 +278,7 @@ struct SpliceSectionErrorTests {
     }
 
     @Test func `the page about SCTE-35 lists every limit with its value`() throws {
-        let file = Places.package.appending(path: "docs/broadcasters/scte-35.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Places.page("broadcasters/scte-35.md")
         let rows = [
             "sectionLengthMax": SpliceSectionLimits.sectionLengthMax,
             "sectionBytesMax": SpliceSectionLimits.sectionBytesMax,
@@ -289,8 +288,7 @@ struct SpliceSectionErrorTests {
             "xmlDepthMax": SpliceSectionLimits.xmlDepthMax,
         ]
         for (name, value) in rows {
-            let digits = String(value).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }
-            let row = "| `\(name)` | \(digits.reversed().joined()) |"
+            let row = "| `\(name)` | \(grouped(value)) |"
             #expect(page.contains(row), "\(row)")
         }
     }

@@ -90,6 +90,23 @@ struct PlaylistLimitsTests {
         #expect(try Playlists.marker("#EXT-X-CUE-OUT:0999999999999")?.durationMilliseconds == nil)
     }
 
+    @Test func `the page about the readers of cues has their limits`() throws {
+        let page = try Places.page("internals/cue-sources.md")
+        let limits = PlaylistLimits()
+        let stream = TransportStreamLimits()
+        let lines = "\(grouped(limits.linesMax)) lines of \(grouped(limits.lineBytesMax)) bytes"
+        let marks = "\(grouped(limits.markersMax)) marks, \(grouped(limits.renditionsMax)) renditions"
+        let programs = "\(stream.programsMax) programs, \(stream.cuePIDsPerProgramMax) cue PIDs each"
+        let steps = "\(grouped(TextPattern.stepsMax)) steps, \(TextPattern.groupsMax) groups"
+        let rows = [
+            "`PlaylistLimits`: \(limits.playlistBytesMax >> 20) MiB, \(lines), \(marks) |",
+            "| \(grouped(limits.keptBreaksMax)) breaks, as many messages and ranges, \(limits.watchedRenditionsMax) renditions,",
+            "`TransportStreamLimits`: \(programs); a section has at most \(grouped(SpliceSectionLimits.sectionBytesMax)) bytes |",
+            "| a pattern | \(TextPattern.patternBytesMax) bytes, \(steps); \(grouped(TextPattern.textCharactersMax)) characters",
+        ]
+        for row in rows { #expect(page.contains(row), "\(row)") }
+    }
+
     @Test func `no more than faultsMax faults are told`() throws {
         let faults = String(repeating: "#EXT-X-CUE\n", count: 65)
         #expect(try Playlists.read(self.text + faults).faults.count == 64)
