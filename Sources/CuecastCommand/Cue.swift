@@ -103,7 +103,7 @@ private struct ExplainedCue {
     init(_ input: [UInt8]) {
         do throws(SpliceSectionError) {
             // No text begins with this byte, and every section does.
-            let bytes = input.first == 0xFC ? input : try Self.bytes(ofText: input)
+            let bytes = input.first == SpliceInfoSection.tableID ? input : try Self.bytes(ofText: input)
             let explanation = SpliceSectionExplanation(bytes: bytes)
             self.bytes = bytes
             self.explanation = explanation

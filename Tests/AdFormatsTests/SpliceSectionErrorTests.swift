@@ -217,6 +217,7 @@ struct SpliceSectionErrorTests {
                     + "</Signal>",
                 "Line 1, signalType: “private:a” is no SpliceInfoSection."
             ),
+            ("<Signal>\n<Binary>/DA*</Binary></Signal>", "Line 2, Binary: “/DA*” is no base64."),
             (
                 "<SpliceInfoSection xmlns='urn:other'/>",
                 "Line 1, XML: “SpliceInfoSection” is no SpliceInfoSection, Binary or Signal of SCTE 35."
@@ -239,9 +240,45 @@ struct SpliceSectionErrorTests {
         #expect(throws: SpliceSectionError.self) { try SpliceInfoSection(text: base64 + space + " ") }
     }
 
+    @Test func `a descriptor is read up to its limit and not beyond`() throws {
+        let longest = SpliceSectionLimits.descriptorLengthMax - 4
+        let other = OtherDescriptor(tag: 9, identifier: 1, bytes: Array(repeating: 7, count: longest))
+        var section = Self.timeSignal
+        section.descriptors = [SpliceDescriptor(.other(other))]
+        section.layout.alignmentStuffing = [0]
+        var bytes = try section.encoded()
+        #expect(bytes[22] == 254 && sectionError(bytes) == nil)
+        // One byte more in the loop and in the descriptor: the stuffing.
+        bytes[20] += 1
+        bytes[22] += 1
+        #expect(
+            sectionError(withChecksum(bytes))?.description
+                == "Byte 22, descriptor_length: 255 bytes do not fit: at most 254 may follow here."
+        )
+    }
+
+    @Test func `XML may have xmlElementsMax elements, xmlDepthMax within each other, and no more`() throws {
+        func error(_ extensions: String) -> SpliceSectionError? {
+            let text = "<SpliceInfoSection><SpliceNull/>\(extensions)</SpliceInfoSection>"
+            do throws(SpliceSectionError) {
+                _ = try SpliceInfoSection(text: text)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let elements = SpliceSectionLimits.xmlElementsMax - 2
+        #expect(error(String(repeating: "<Ext/>", count: elements)) == nil)
+        #expect(error(String(repeating: "<Ext/>", count: elements + 1))?.reason == .tooLarge)
+        func nested(_ count: Int) -> String {
+            String(repeating: "<Ext>", count: count) + String(repeating: "</Ext>", count: count)
+        }
+        #expect(error(nested(SpliceSectionLimits.xmlDepthMax - 1)) == nil)
+        #expect(error(nested(SpliceSectionLimits.xmlDepthMax))?.reason == .tooLarge)
+    }
+
     @Test func `the page about SCTE-35 lists every limit with its value`() throws {
-        let file = Places.package.appending(path: "docs/broadcasters/scte-35.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Places.page("broadcasters/scte-35.md")
         let rows = [
             "sectionLengthMax": SpliceSectionLimits.sectionLengthMax,
             "sectionBytesMax": SpliceSectionLimits.sectionBytesMax,
@@ -251,8 +288,7 @@ struct SpliceSectionErrorTests {
             "xmlDepthMax": SpliceSectionLimits.xmlDepthMax,
         ]
         for (name, value) in rows {
-            let digits = String(value).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }
-            let row = "| `\(name)` | \(digits.reversed().joined()) |"
+            let row = "| `\(name)` | \(grouped(value)) |"
             #expect(page.contains(row), "\(row)")
         }
     }

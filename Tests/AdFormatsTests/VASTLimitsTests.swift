@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
-import Foundation
 import Testing
 
 /// Each limit, at the limit and one past it.
@@ -112,11 +111,9 @@ struct VASTLimitsTests {
     }
 
     @Test func `the page about VAST lists every limit with its value`() throws {
-        let page = try String(contentsOf: Places.package.appending(path: "docs/broadcasters/vast.md"), encoding: .utf8)
+        let page = try Places.page("broadcasters/vast.md")
         for (name, value) in Mirror(reflecting: self.limits).children {
-            let number = try #require(value as? Int)
-            let digits = String(number).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }
-            let row = "| `\(try #require(name))` | \(digits.reversed().joined()) |"
+            let row = "| `\(try #require(name))` | \(grouped(try #require(value as? Int))) |"
             #expect(page.contains(row), "\(row)")
         }
     }

@@ -54,6 +54,15 @@ class ExplainedCues(unittest.TestCase):
         self.assertIn("Byte 46, CRC_32: 0x62dba30b is not the checksum", done.stderr.decode())
         self.assertIn("provider_avail_id", done.stdout.decode())
 
+    def test_a_file_is_read_up_to_its_limit(self):
+        limit = 64 * 1024 * 1024
+        for size, said in ((limit, "text: 65537 bytes are more than 65536"), (limit + 1, f"has more than {limit} bytes")):
+            with tempfile.NamedTemporaryFile() as file:
+                file.truncate(size)
+                done = explain(file.name)
+            self.assertEqual(done.returncode, 65, done.stdout)
+            self.assertIn(said, done.stderr.decode())
+
     def test_lines_are_cues(self):
         done = explain("-", "--lines", "--json", given=f"{SPLICE_INSERT}\n{TIME_SIGNAL}\nnone\n".encode())
         self.assertEqual(done.returncode, 65)

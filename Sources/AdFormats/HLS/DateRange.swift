@@ -22,9 +22,6 @@ public struct DateRange: Hashable, Sendable {
         public var plannedMilliseconds: Int?
         /// `END-ON-NEXT=YES`: it ends where the next one of its class begins.
         public var endsOnNext = false
-
-        /// Times that are not known.
-        public init() {}
     }
 
     /// The SCTE-35 sections of a range, not decoded (RFC 8216 section 4.3.2.7.1).
@@ -39,9 +36,6 @@ public struct DateRange: Hashable, Sendable {
         public var hasOut = false
         /// Whether `SCTE35-IN` is there, also where its bytes cannot be read.
         public var hasIn = false
-
-        /// No sections.
-        public init() {}
     }
 
     /// Ads with their own media (draft-pantos-hls-rfc8216bis appendix D.2).
@@ -54,9 +48,6 @@ public struct DateRange: Hashable, Sendable {
         public var playoutLimitMilliseconds: Int?
         /// `CUE`: `PRE`, `POST`, `ONCE`.
         public var cues: [String] = []
-
-        /// Nothing.
-        public init() {}
     }
 
     /// `ID`.
@@ -73,7 +64,7 @@ public struct DateRange: Hashable, Sendable {
     public var interstitial: Interstitial?
 
     /// A range of which only the id is known.
-    public init(id: String, line: Int) {
+    init(id: String, line: Int) {
         self.id = id
         self.line = line
     }
@@ -162,18 +153,9 @@ public struct DateRange: Hashable, Sendable {
                 PlaylistText.milliseconds($0)
             }
             interstitial.cues = (attributes["CUE"] ?? "").split(separator: ",")
-                .map { $0.trimmedSpaces.uppercased() }
+                .map { $0.trimmed.uppercased() }
             range.interstitial = interstitial
         }
         return (range, faults)
-    }
-}
-
-extension Substring {
-    /// Without spaces around it.
-    fileprivate var trimmedSpaces: Substring {
-        var text = self.drop { $0 == " " }
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

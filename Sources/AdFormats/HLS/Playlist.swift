@@ -19,8 +19,8 @@ public enum Playlist: Hashable, Sendable {
 
     /// Reads a playlist.
     ///
-    /// A tag of a break that cannot be read is passed over, and told in the playlist's faults. What says where segments are
-    /// must be right.
+    /// The reader passes over a tag of a break that it cannot read, and tells it in the playlist's faults. Tags that say where
+    /// segments are must be right.
     ///
     /// - Parameters:
     ///   - bytes: The playlist in UTF-8; a byte order mark is passed over.
@@ -79,9 +79,6 @@ public struct MediaPlaylist: Hashable, Sendable {
     /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
 
-    /// A playlist without segments.
-    public init() {}
-
     /// The number of the segment behind the last one.
     public var nextSequence: Int { self.mediaSequence + self.skippedSegments + self.segments.count }
 }
@@ -116,9 +113,6 @@ public struct MultivariantPlaylist: Hashable, Sendable {
     public var variants: [Variant] = []
     /// The other renditions, in order.
     public var renditions: [Rendition] = []
-
-    /// A playlist of nothing.
-    public init() {}
 
     /// The addresses of the variants, each once, the smallest bandwidth first: the first one is enough to watch, and the next one
     /// stands in for it.

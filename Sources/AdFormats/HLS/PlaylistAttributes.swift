@@ -18,7 +18,7 @@ struct PlaylistAttributes {
 
     /// Reads a list.
     ///
-    /// - Throws: ``PlaylistTagFault`` where a quotation mark has no other, or there are too many attributes.
+    /// - Throws: ``PlaylistTagFault`` where an opening quotation mark has no closing one, or there are too many attributes.
     init(_ text: ArraySlice<UInt8>, countMax: Int) throws(PlaylistTagFault) {
         var position = text.startIndex
         var count = 0
@@ -54,7 +54,7 @@ struct PlaylistAttributes {
         while position < text.endIndex, PlaylistText.isSpace(text[position]) { position += 1 }
         if position < text.endIndex, text[position] == UInt8(ascii: "\"") {
             guard let end = text[(position + 1)...].firstIndex(of: UInt8(ascii: "\"")) else {
-                throw PlaylistTagFault("has a quotation mark without its other")
+                throw PlaylistTagFault("has an opening quotation mark without a closing one")
             }
             let value = String(decoding: text[(position + 1)..<end], as: UTF8.self)
             position = text[end...].firstIndex(of: UInt8(ascii: ",")) ?? text.endIndex

@@ -9,6 +9,8 @@ struct PlaylistBreaks: Hashable, Sendable {
     static let changeMillisecondsMin = 500
     /// The same message on segments that are this near is one, in microseconds.
     static let repeatMicroseconds = 60_000_000
+    /// A running break that began more than this behind the known one is another break, unless estimates are less exact.
+    static let runningStartMicroseconds = 5_000_000
 
     private struct Known: Hashable {
         var start: PlaylistMoment
@@ -59,8 +61,9 @@ struct PlaylistBreaks: Hashable, Sendable {
         if let index = self.latest(at: moment) {
             let known = self.breaks[index]
             let isOver = known.end.map { self.isPast(moment, $0) } ?? false
-            // What began much later than the break that is known is another one, whose mark was not seen.
-            let isLater = start.microseconds - known.start.microseconds > max(self.estimateMicroseconds, 5_000_000)
+            // A break that began much later than the known one is another break, whose mark was not seen.
+            let tolerance = max(self.estimateMicroseconds, Self.runningStartMicroseconds)
+            let isLater = start.microseconds - known.start.microseconds > tolerance
             if !isOver, marker.elapsedMilliseconds == nil || !isLater {
                 return self.update(index, marker, at: moment, range: nil)
             }

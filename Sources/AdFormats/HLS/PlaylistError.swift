@@ -56,13 +56,6 @@ public struct PlaylistFault: Hashable, Sendable, CustomStringConvertible {
     /// The fault of the tag, as the end of a sentence.
     public var fault: String
 
-    /// A fault on a line.
-    public init(line: Int, tag: String, fault: String) {
-        self.line = line
-        self.tag = tag
-        self.fault = fault
-    }
-
     /// One sentence for people.
     public var description: String { "\(self.tag) on line \(self.line) \(self.fault)." }
 }

@@ -18,7 +18,7 @@ public struct PlaylistLimits: Hashable, Sendable {
     /// The most attributes of a tag; a marker with more is passed over, with a fault.
     public var attributesPerTagMax = 64
     /// The largest SCTE-35 section in a marker, in bytes; a larger one counts as unreadable.
-    public var scte35BytesMax = 4_096
+    public var scte35BytesMax = SpliceSectionLimits.sectionBytesMax
     /// The most faults that are told of a playlist.
     public var faultsMax = 64
     /// The most breaks, and of other markers as many, that a ``PlaylistWatch`` remembers; it forgets the oldest.

@@ -16,13 +16,13 @@ public enum PlaylistTag: String, Hashable, Sendable, CaseIterable {
     case cueOutContinued = "EXT-X-CUE-OUT-CONT"
     /// The programme goes on.
     case cueIn = "EXT-X-CUE-IN"
-    /// An SCTE-35 section in Base64, mostly beside `EXT-X-CUE-OUT`.
+    /// An SCTE-35 section in base64, mostly beside `EXT-X-CUE-OUT`.
     case oatcls = "EXT-OATCLS-SCTE35"
     /// An SCTE-35 section with what it means (ANSI/SCTE 35 2016 section 12.2.2).
     case scte35 = "EXT-X-SCTE35"
     /// A splice, out or in, with its times.
     case cue = "EXT-X-CUE"
-    /// An SCTE-35 section in Base64.
+    /// An SCTE-35 section in base64.
     case splicePoint = "EXT-X-SPLICEPOINT-SCTE35"
 }
 

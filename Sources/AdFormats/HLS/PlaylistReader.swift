@@ -84,7 +84,7 @@ struct PlaylistReader {
             try self.readAddress(line)
             return
         }
-        // What does not begin with #EXT is a comment (RFC 8216 section 4.1).
+        // A line that does not begin with #EXT is a comment (RFC 8216 section 4.1).
         guard line.starts(with: "#EXT".utf8) else { return }
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
         let name = PlaylistText.string(line[(line.startIndex + 1)..<colon])

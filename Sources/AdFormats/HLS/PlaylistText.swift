@@ -127,70 +127,18 @@ enum PlaylistText {
 
 /// The bytes of an SCTE-35 section as a playlist writes them.
 enum PlaylistBytes {
-    /// Bytes in hexadecimal with `0x` (RFC 8216 section 4.2) or in Base64 (RFC 4648 sections 4 and 5).
+    /// Bytes in hexadecimal with `0x` (RFC 8216 section 4.2) or in base64 (RFC 4648 sections 4 and 5).
     ///
     /// - Throws: ``PlaylistTagFault`` where the text is neither, or has too many bytes.
     static func read(_ text: String, countMax: Int) throws(PlaylistTagFault) -> [UInt8] {
-        let digits = Array(text.utf8)
-        let isHex = digits.count >= 2 && digits[0] == UInt8(ascii: "0") && digits[1] | 0x20 == UInt8(ascii: "x")
-        guard let bytes = isHex ? self.hex(digits[2...]) : self.base64(digits), !bytes.isEmpty else {
-            throw PlaylistTagFault("has SCTE-35 that is neither hexadecimal nor Base64: \(quoted(text))")
+        let kept = Array(text.utf8)
+        let digits = HexText.digits(afterPrefixOf: kept)
+        let read = if let digits { HexText.bytes(digits) } else { try? Base64Text.bytes(kept) }
+        guard let bytes = read, !bytes.isEmpty else {
+            throw PlaylistTagFault("has SCTE-35 that is neither hexadecimal nor base64: \(quoted(text))")
         }
         guard bytes.count <= countMax else {
             throw PlaylistTagFault("has SCTE-35 of more than \(countMax) bytes (scte35BytesMax)")
-        }
-        return bytes
-    }
-
-    private static func hex(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        var high: UInt8?
-        for each in digits {
-            let value: UInt8
-            switch each {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = each - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = each - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = each - UInt8(ascii: "A") + 10
-            default: return nil
-            }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
-        }
-        return bytes
-    }
-
-    /// Base64 in either alphabet, with or without padding.
-    private static func base64(_ text: [UInt8]) -> [UInt8]? {
-        let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        let digits = text.dropLast(padding)
-        guard padding <= 2, digits.count % 4 != 1, padding == 0 || text.count % 4 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count * 3 / 4)
-        var bits: UInt32 = 0
-        var count = 0
-        for each in digits {
-            let value: UInt8
-            switch each {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = each - UInt8(ascii: "A")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = each - UInt8(ascii: "a") + 26
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = each - UInt8(ascii: "0") + 52
-            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
-            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
-            default: return nil
-            }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-                bits &= (1 << UInt32(count)) - 1
-            }
         }
         return bytes
     }

@@ -153,7 +153,7 @@ struct PlaylistTimeline: Hashable, Sendable {
             starts.append(start)
             previous = start?.later(microseconds: segment.durationMicroseconds)
         }
-        // What has no time yet comes before the first that has one.
+        // Segments without a time come before the first segment that has one.
         var following: PlaylistMoment?
         if !starts.contains(where: { $0 != nil }) {
             // A gap has an unknown length: what follows does not fit what was before.
@@ -190,9 +190,6 @@ struct PlaylistTimeline: Hashable, Sendable {
         return self.pathHash(segment.uri) == known.pathHash
     }
 
-    /// A hash (FNV-1a) of an address without its query, in which tokens change.
-    private static func pathHash(_ uri: String) -> UInt64 {
-        uri.utf8.prefix { $0 != UInt8(ascii: "?") }
-            .reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
+    /// A hash of an address without its query, in which tokens change.
+    private static func pathHash(_ uri: String) -> UInt64 { BytesHash.of(uri.utf8.prefix { $0 != UInt8(ascii: "?") }) }
 }

@@ -17,9 +17,6 @@ public struct PlaylistReading: Hashable, Sendable {
     public var reloadAfterMilliseconds: Int?
     /// The parts that the reader skipped because of faults.
     public var faults: [PlaylistFault] = []
-
-    /// Nothing new.
-    public init() {}
 }
 
 /// Watches the playlists of one stream, and tells each mark of a break once.
@@ -83,7 +80,7 @@ public struct PlaylistWatch: Hashable, Sendable {
         atMilliseconds now: Int
     ) throws(PlaylistError) -> PlaylistReading {
         var rendition = self.rendition(name)
-        let digest = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digest = BytesHash.of(bytes)
         if rendition.digest == digest {
             rendition.schedule.loaded(
                 targetDurationMilliseconds: rendition.schedule.targetDurationMilliseconds,
@@ -158,7 +155,7 @@ public struct PlaylistWatch: Hashable, Sendable {
         while let sequence = rest.first?.sequence {
             let group = rest.prefix { $0.sequence == sequence }
             rest = rest[group.endIndex...]
-            // What stands before segments that are skipped was read before.
+            // The watch read marks before skipped segments earlier.
             guard let moment = rendition.timeline.start(of: sequence) else { continue }
             rendition.timeline.pin(sequence)
             items += PlaylistMarks.merged(group).map { (moment, $0.line, .marker($0)) }

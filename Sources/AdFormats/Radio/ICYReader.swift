@@ -31,7 +31,9 @@ public struct ICYMetadata: Hashable, Sendable {
         self.fields = Self.fields(of: Array(text.utf8))
     }
 
-    /// The value of a field; names differ in more than the size of letters.
+    /// The value of a field.
+    ///
+    /// Letter case does not matter in names.
     ///
     /// - Parameter name: The name.
     /// - Returns: The value; `nil`: there is no such field.
@@ -66,13 +68,16 @@ public struct ICYMetadata: Hashable, Sendable {
         return fields
     }
 
+    /// The longest name, in bytes; with a longer one there is no field.
+    private static let nameBytesMax = 64
+
     private static func isEnd(_ text: [UInt8], before place: Int) -> Bool {
         text[place - 2] == UInt8(ascii: "'") && text[place - 1] == UInt8(ascii: ";")
     }
 
     /// The name in front of `='`.
     private static func name(of text: [UInt8], at start: Int) -> ArraySlice<UInt8>? {
-        let name = text[start...].prefix(64)
+        let name = text[start...].prefix(self.nameBytesMax)
             .prefix { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

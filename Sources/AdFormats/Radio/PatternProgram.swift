@@ -100,7 +100,7 @@ struct PatternProgram: Sendable {
         // When a step was reached last, so that it is reached once at each character.
         var reached = [Int](repeating: -1, count: self.steps.count)
         for position in 0...text.count {
-            // What begins earlier comes first.
+            // Matches that begin earlier come first.
             if found == nil {
                 self.follow(Way(step: 0, places: none), at: position, in: text, &reached, &ways)
             }

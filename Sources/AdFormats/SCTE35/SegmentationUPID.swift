@@ -45,7 +45,7 @@ public struct SegmentationUPID: Hashable, Sendable {
     /// The owner of an `MPU()` (section 10.3.3.3); `nil`: this is none, or it is too short.
     public var formatIdentifier: UInt32? {
         guard self.type == 0x0C, self.bytes.count >= 4 else { return nil }
-        return self.bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        return self.bytes.prefix(4).number(UInt32.self)
     }
 
     /// The identifier for people.
@@ -55,10 +55,10 @@ public struct SegmentationUPID: Hashable, Sendable {
     public var text: String {
         switch self.type {
         case 0x08 where self.bytes.count == 8:
-            return "\(self.bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })"
+            return "\(self.bytes.number(UInt64.self))"
         case 0x0A where self.bytes.count == 12:
             let groups = stride(from: 2, to: 12, by: 2).map { HexText.upper(self.bytes[$0..<$0 + 2]) }
-            return "10.\(Int(self.bytes[0]) << 8 | Int(self.bytes[1]))/\(groups.joined(separator: "-"))"
+            return "10.\(self.bytes.twoBytes(at: 0))/\(groups.joined(separator: "-"))"
         case 0x0C:
             guard self.bytes.count >= 4, self.bytes.prefix(4).allSatisfy(Self.isPrintable) else { break }
             return "\(String(decoding: self.bytes.prefix(4), as: UTF8.self)) \(HexText.lower(self.bytes.dropFirst(4)))"
@@ -78,42 +78,4 @@ public struct SegmentationUPID: Hashable, Sendable {
 
     /// Whether a byte is a character of ASCII that people can see, or a space.
     static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
-}
-
-/// Bytes as hexadecimal digits.
-enum HexText {
-    static func lower(_ bytes: some Sequence<UInt8>) -> String { self.text(bytes, Array("0123456789abcdef".utf8)) }
-
-    static func upper(_ bytes: some Sequence<UInt8>) -> String { self.text(bytes, Array("0123456789ABCDEF".utf8)) }
-
-    private static func text(_ bytes: some Sequence<UInt8>, _ digits: [UInt8]) -> String {
-        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// The bytes of digits without anything between them; `nil`: they are none.
-    static func bytes(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in digits {
-            guard let value = self.value(digit) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
-        }
-        return bytes
-    }
-
-    /// The value of a digit; `nil`: it is none.
-    static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -35,7 +35,7 @@ public enum SpliceCommand: Hashable, Sendable {
     ///
     /// - Parameter type: the value of the field.
     /// - Returns: the name in the specification, without parentheses.
-    public static func name(ofType type: UInt8) -> String? {
+    static func name(ofType type: UInt8) -> String? {
         switch type {
         case 0x00: "splice_null"
         case 0x04: "splice_schedule"

@@ -52,7 +52,7 @@ extension SpliceField {
     private static func meaning(of value: UInt64, _ name: String, _ bits: Int) -> String {
         let byte = UInt8(truncatingIfNeeded: value)
         return switch name {
-        case "table_id": value == 0xFC ? "splice information section" : ""
+        case "table_id": value == UInt64(SpliceInfoSection.tableID) ? "splice information section" : ""
         case "sap_type": ["type 1", "type 2", "type 3", "not specified"][Int(value & 3)]
         case "section_length", "descriptor_length", "descriptor_loop_length", "segmentation_upid_length":
             "bytes that follow"
@@ -76,7 +76,7 @@ extension SpliceField {
 
     /// A number as the letters that its bytes are; empty: they are none.
     private static func letters(_ value: UInt64, _ count: Int) -> String {
-        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64((count - 1 - $0) * 8)) }
+        let bytes = value.lowestBytes(count)
         return bytes.allSatisfy(SegmentationUPID.isPrintable) ? quoted(String(decoding: bytes, as: UTF8.self)) : ""
     }
 }

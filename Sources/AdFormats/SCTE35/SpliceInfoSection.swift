@@ -10,6 +10,9 @@
 ///
 /// Reading and writing are pure functions. A section that was read is written with the same bytes.
 public struct SpliceInfoSection: Hashable, Sendable {
+    /// `table_id`: the first byte of every section (section 9.6.1).
+    package static let tableID: UInt8 = 0xFC
+
     /// `sap_type`: the kind of stream access point at the splice point.
     public var sapType = StreamAccessPointType.notSpecified
     /// `pts_adjustment`: what is added to each `pts_time`, in ticks of the 90 kHz clock; below 2^33.

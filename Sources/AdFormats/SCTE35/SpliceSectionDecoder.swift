@@ -37,24 +37,21 @@ struct SpliceSectionDecoder {
     /// The checksum that the section states and the one of its bytes, where they differ; `nil`: they are equal.
     var checksumError: SpliceSectionError? {
         let bytes = self.reader.bytes
-        guard bytes.count >= 4, SpliceChecksum.of(bytes) != 0 else { return nil }
-        let stated = bytes.suffix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let computed = SpliceChecksum.of(bytes.dropLast(4))
+        guard bytes.count >= 4, SectionChecksum.of(bytes) != 0 else { return nil }
+        let stated = bytes.suffix(4).number(UInt32.self)
+        let computed = SectionChecksum.of(bytes.dropLast(4))
         let found = HexText.lower(bytes.suffix(4))
-        let detail = "0x\(found) is not the checksum of the bytes before it, 0x\(Self.hex(computed))"
+        let right = HexText.lower(computed.lowestBytes(4))
+        let detail = "0x\(found) is not the checksum of the bytes before it, 0x\(right)"
         let reason = SpliceSectionError.Reason.wrongChecksum(stated: stated, computed: computed)
         return SpliceSectionError(reason, "CRC_32", byte: bytes.count - 4, detail)
-    }
-
-    private static func hex(_ value: UInt32) -> String {
-        HexText.lower([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
     }
 
     /// The fields up to `section_length`, and the checksum.
     private mutating func decodeStart() throws(SpliceSectionError) -> StreamAccessPointType {
         let count = self.reader.bytes.count
         let table = try self.reader.byte("table_id")
-        guard table == 0xFC else {
+        guard table == SpliceInfoSection.tableID else {
             let detail = "0x\(HexText.lower([table])) is another table; a splice information section has 0xfc"
             throw SpliceSectionError(.notASection, "table_id", byte: 0, detail)
         }
@@ -66,9 +63,7 @@ struct SpliceSectionDecoder {
         func refuse(_ reason: SpliceSectionError.Reason, _ detail: String) -> SpliceSectionError {
             SpliceSectionError(reason, "section_length", byte: 1, detail)
         }
-        guard length <= SpliceSectionLimits.sectionLengthMax else {
-            throw refuse(.tooLarge, "\(length) is more than \(SpliceSectionLimits.sectionLengthMax)")
-        }
+        guard length <= SpliceSectionLimits.sectionLengthMax else { throw SpliceSectionError.sectionTooLong(length) }
         guard count >= length + 3 else {
             throw refuse(.truncated, "\(length) bytes must follow, and \(count - 3) do")
         }
@@ -138,10 +133,7 @@ struct SpliceSectionDecoder {
         case 0x06: return .timeSignal(ptsTicks: try self.decodeSpliceTime())
         case 0x07: return .bandwidthReservation
         case 0xFF:
-            guard hasLength else {
-                let detail = "a private_command() has no length of its own, and splice_command_length is 0xfff"
-                throw SpliceSectionError(.wrongLength, "splice_command_length", byte: 11, detail)
-            }
+            guard hasLength else { throw SpliceSectionError.privateCommandWithoutLength }
             let identifier = try self.reader.read(32, "identifier")
             let bytes = try self.reader.bytes(self.reader.bytesLeft, "private_byte")
             return .privateCommand(PrivateCommand(identifier: UInt32(identifier), bytes: bytes))
@@ -206,10 +198,7 @@ struct SpliceSectionDecoder {
     private mutating func decodeComponentCount() throws(SpliceSectionError) -> Int {
         let byte = self.reader.byte
         let count = Int(try self.reader.byte("component_count"))
-        guard count > 0 else {
-            let detail = "0 components are spliced by themselves, and it must be 1 or more"
-            throw SpliceSectionError(.invalidValue, "component_count", byte: byte, detail)
-        }
+        guard count > 0 else { throw SpliceSectionError.noComponents(byte: byte) }
         return count
     }
 

@@ -13,7 +13,7 @@ struct SpliceSectionEncoder {
     }
 
     private mutating func encode(_ section: SpliceInfoSection) throws(SpliceSectionError) -> [UInt8] {
-        try self.writer.write(0xFC, 8, "table_id")
+        try self.writer.write(SpliceInfoSection.tableID, 8, "table_id")
         self.writer.flag(false)
         self.writer.flag(false)
         try self.writer.write(section.sapType.rawValue, 2, "sap_type")
@@ -29,12 +29,9 @@ struct SpliceSectionEncoder {
         try self.encodeDescriptors(section.descriptors)
         self.writer.write(section.layout.alignmentStuffing)
         let length = self.writer.bytes.count + 4 - 3
-        guard length <= SpliceSectionLimits.sectionLengthMax else {
-            let detail = "\(length) is more than \(SpliceSectionLimits.sectionLengthMax)"
-            throw SpliceSectionError(.tooLarge, "section_length", byte: 1, detail)
-        }
+        guard length <= SpliceSectionLimits.sectionLengthMax else { throw SpliceSectionError.sectionTooLong(length) }
         self.writer.set(lengthBit, 12, length)
-        try self.writer.write(SpliceChecksum.of(self.writer.bytes), 32, "CRC_32")
+        try self.writer.write(SectionChecksum.of(self.writer.bytes), 32, "CRC_32")
         return self.writer.bytes
     }
 
@@ -73,8 +70,7 @@ struct SpliceSectionEncoder {
             throw SpliceSectionError(.tooLarge, "splice_command_length", byte: 11, detail)
         }
         if case .privateCommand = command, layout.commandLengthIsLegacy {
-            let detail = "a private_command() has no length of its own, and splice_command_length is 0xfff"
-            throw SpliceSectionError(.wrongLength, "splice_command_length", byte: 11, detail)
+            throw SpliceSectionError.privateCommandWithoutLength
         }
     }
 
@@ -127,10 +123,7 @@ struct SpliceSectionEncoder {
     }
 
     private mutating func encodeComponentCount(_ count: Int) throws(SpliceSectionError) {
-        guard count > 0 else {
-            let detail = "0 components are spliced by themselves, and it must be 1 or more"
-            throw SpliceSectionError(.invalidValue, "component_count", byte: self.writer.position / 8, detail)
-        }
+        guard count > 0 else { throw SpliceSectionError.noComponents(byte: self.writer.position / 8) }
         try self.writer.write(count, 8, "component_count")
     }
 

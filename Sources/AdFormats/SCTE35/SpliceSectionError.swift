@@ -56,6 +56,26 @@ public struct SpliceSectionError: Error, Hashable, Sendable {
     }
 }
 
+extension SpliceSectionError {
+    /// There are none of the components that are spliced by themselves.
+    static func noComponents(byte: Int) -> SpliceSectionError {
+        let detail = "0 components are spliced by themselves, and it must be 1 or more"
+        return SpliceSectionError(.invalidValue, "component_count", byte: byte, detail)
+    }
+
+    /// A private command without a length.
+    static var privateCommandWithoutLength: SpliceSectionError {
+        let detail = "a private_command() has no length of its own, and splice_command_length is 0xfff"
+        return SpliceSectionError(.wrongLength, "splice_command_length", byte: 11, detail)
+    }
+
+    /// A section that is longer than sections may be.
+    static func sectionTooLong(_ length: Int) -> SpliceSectionError {
+        let detail = "\(length) is more than \(SpliceSectionLimits.sectionLengthMax)"
+        return SpliceSectionError(.tooLarge, "section_length", byte: 1, detail)
+    }
+}
+
 extension SpliceSectionError: LocalizedError, CustomStringConvertible {
     /// A sentence for people.
     public var description: String {

@@ -6,7 +6,7 @@ public enum SpliceSectionLimits {
     /// The largest `section_length`: bytes after that field (SCTE 35 section 9.6.1).
     public static let sectionLengthMax = 4_093
     /// The largest section in bytes, from `table_id` to `CRC_32`.
-    public static let sectionBytesMax = 4_096
+    public static let sectionBytesMax = sectionLengthMax + 3
     /// The largest `descriptor_length`: bytes of a descriptor after that field (section 10.2.1).
     public static let descriptorLengthMax = 254
     /// The largest text (base64, hexadecimal or XML) that is read, in bytes of UTF-8.

@@ -49,7 +49,7 @@ public enum SpliceSectionText {
     /// The bytes of a text that is not XML, without its white space.
     private static func bytes(ofDigits kept: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
         if let digits = self.hexDigits(kept) { return try self.bytes(ofHex: digits) }
-        return try Base64Text.bytes(kept)
+        return try self.bytes(ofBase64: kept)
     }
 
     /// The text without its white space.
@@ -66,9 +66,7 @@ public enum SpliceSectionText {
 
     /// The digits of a text that is hexadecimal; `nil`: it is not.
     private static func hexDigits(_ kept: [UInt8]) -> ArraySlice<UInt8>? {
-        let isMarked = kept.count >= 2 && kept[0] == UInt8(ascii: "0") && kept[1] | 0x20 == UInt8(ascii: "x")
-        if isMarked { return kept.dropFirst(2) }
-        return kept.allSatisfy { HexText.value($0) != nil } ? kept[...] : nil
+        HexText.digits(afterPrefixOf: kept) ?? (kept.allSatisfy { HexText.value($0) != nil } ? kept[...] : nil)
     }
 
     private static func bytes(ofHex digits: ArraySlice<UInt8>) throws(SpliceSectionError) -> [UInt8] {
@@ -81,56 +79,18 @@ public enum SpliceSectionText {
         }
         return bytes
     }
-}
-
-/// Bytes in base64 (RFC 4648 sections 4 and 5).
-enum Base64Text {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-    static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32((3 - group.count) * 8)
-            for place in 0..<4 {
-                let digit = Self.alphabet[Int(bits >> UInt32(18 - place * 6) & 63)]
-                text.append(place <= group.count ? digit : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    static func bytes(_ text: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
-        let digits = text.prefix { $0 != UInt8(ascii: "=") }
-        let padding = text.dropFirst(digits.count)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count * 3 / 4)
-        var bits: UInt32 = 0
-        for (index, digit) in digits.enumerated() {
-            guard let value = self.value(digit) else {
-                throw SpliceSectionError(.unreadableText, "text", "character \(index + 1) is neither base64 nor XML")
-            }
-            bits = bits << 6 | value
-            // Six bits more than whole bytes need: 6, 4, 2, 0.
-            if index % 4 != 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(6 - index % 4 * 2))) }
-        }
-        guard digits.count % 4 != 1, padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }),
-            padding.isEmpty || text.count.isMultiple(of: 4)
-        else {
-            let detail = "\(digits.count) characters of base64 and \(padding.count) at its end are no whole bytes"
+    /// The bytes of base64 without white space.
+    private static func bytes(ofBase64 digits: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
+        do throws(Base64Text.Fault) {
+            return try Base64Text.bytes(digits)
+        } catch {
+            let detail =
+                switch error {
+                case .character(let number): "character \(number) is neither base64 nor XML"
+                case .length(let digits, let padding):
+                    "\(digits) characters of base64 and \(padding) at its end are no whole bytes"
+                }
             throw SpliceSectionError(.unreadableText, "text", detail)
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt32? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-        default: nil
         }
     }
 }

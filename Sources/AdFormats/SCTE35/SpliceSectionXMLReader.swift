@@ -18,7 +18,7 @@ struct SpliceSectionXMLReader {
         let element = try self.content(document)
         if element.name == "Binary" { return try SpliceInfoSection(bytes: try self.binary(element)) }
         let section = try self.section(element)
-        // What its fields cannot hold is refused.
+        // The encoder refuses values that its fields cannot hold.
         _ = try section.encoded()
         return section
     }
@@ -58,7 +58,10 @@ struct SpliceSectionXMLReader {
         guard signal == "SpliceInfoSection" else {
             throw XMLFields(element).fault("signalType", "\(quoted(signal)) is no SpliceInfoSection")
         }
-        return try Base64Text.bytes(element.text.utf8.filter { !MarkupReader.isSpace($0) })
+        guard let bytes = try? Base64Text.bytes(element.text.utf8.filter { !MarkupReader.isSpace($0) }) else {
+            throw XMLFields(element).fault("Binary", "\(quoted(element.text)) is no base64")
+        }
+        return bytes
     }
 
     private static func section(_ element: MarkupElement) throws(SpliceSectionError) -> SpliceInfoSection {

@@ -121,10 +121,9 @@ extension MarkupWriter {
     }
 
     private mutating func write(_ channel: AudioChannel) {
-        let letters = [16, 8, 0].map { UInt8(truncatingIfNeeded: channel.languageCode >> $0) }
         let attributes: KeyValuePairs<StaticString, String?> = [
             "componentTag": "\(channel.componentTag)",
-            "ISOCode": String(decoding: letters, as: UTF8.self),
+            "ISOCode": String(decoding: channel.languageCode.lowestBytes(3), as: UTF8.self),
             "BitStreamMode": "\(channel.bitStreamMode)",
             "NumChannels": "\(channel.channelsCode)",
             "FullSrvcAudio": channel.isFullService ? "1" : "0",
@@ -182,7 +181,7 @@ extension MarkupWriter {
     private mutating func write(_ upid: SegmentationUPID) {
         let owner = upid.formatIdentifier
         let bytes = owner == nil ? upid.bytes : Array(upid.bytes.dropFirst(4))
-        // What a reader of tokens gives back as it is.
+        // A reader of tokens gives such a text back as it is.
         let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false)
         let isText =
             !XMLDescriptors.isBinary(upid.type) && bytes.allSatisfy(SegmentationUPID.isPrintable)

@@ -40,7 +40,7 @@ enum XMLDescriptors {
         guard letters.count == 3 else { throw fields.fault("ISOCode", "a language of three letters is missing") }
         return AudioChannel(
             componentTag: try fields.number("componentTag", max: UInt8.max) ?? 0xFF,
-            languageCode: letters.reduce(0) { $0 << 8 | UInt32($1) },
+            languageCode: letters.number(UInt32.self),
             bitStreamMode: try fields.required("BitStreamMode", max: UInt8(7)),
             channelsCode: try fields.required("NumChannels", max: UInt8(15)),
             isFullService: try fields.flag("FullSrvcAudio") ?? false
@@ -132,7 +132,7 @@ enum XMLDescriptors {
             throw fields.fault("SegmentationUpid", "\(quoted(text)) is no value of type \(type) as \(format)")
         }
         let owner = try fields.number("formatIdentifier", max: UInt32.max)
-        let prefix = owner.map { owner in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: owner >> $0) } } ?? []
+        let prefix = owner?.lowestBytes(4) ?? []
         return SegmentationUPID(type: type, bytes: prefix + bytes)
     }
 
@@ -151,13 +151,13 @@ enum XMLDescriptors {
         switch type {
         case 0x08:
             let number = text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
-            return number.map { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - $0 * 8)) } }
+            return number?.lowestBytes(8)
         case 0x0A:
             let parts = text.split(separator: "/")
             guard parts.count == 2, parts[0].hasPrefix("10."), let prefix = UInt16(parts[0].dropFirst(3)),
                 let rest = HexText.bytes(parts[1].utf8.filter { $0 != UInt8(ascii: "-") }), rest.count == 10
             else { return nil }
-            return [UInt8(prefix >> 8), UInt8(prefix & 0xFF)] + rest
+            return prefix.lowestBytes(2) + rest
         case 0x04, 0x05, 0x06, 0x0C, 0x0D: return HexText.bytes(Array(text.utf8))
         case 0x10: return HexText.bytes(text.utf8.filter { $0 != UInt8(ascii: "-") })
         default:

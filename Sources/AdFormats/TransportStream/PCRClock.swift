@@ -22,7 +22,7 @@ public struct PCRReading: Hashable, Sendable {
 struct PCRClock: Hashable, Sendable {
     /// How far the clock may go between two values, in ticks: 10 s.
     ///
-    /// What is further is a jump.
+    /// A longer step is a jump.
     static let stepTicksMax = 270_000_000
     /// Where the clock wraps, in ticks: after about 26.5 h.
     static let wrapTicks = 300 << 33
@@ -61,7 +61,7 @@ struct PCRClock: Hashable, Sendable {
 /// Packets come late, never early: of the values of the last seconds the one that came the soonest counts.
 public struct PCRWallClock: Hashable, Sendable {
     /// How many seconds of the stream are remembered.
-    public static let secondsKept = 60
+    private static let secondsKept = 60
     /// Of how many seconds the soonest value counts.
     private static let secondsCounted = 10
     private static let ticksPerSecond = 27_000_000

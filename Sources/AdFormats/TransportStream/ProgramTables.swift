@@ -17,8 +17,7 @@ struct ProgramAssociation: Equatable {
         self.lastNumber = body.lastNumber
         self.programs = stride(from: body.content.startIndex, to: body.content.endIndex - 3, by: 4)
             .map { place in
-                let bytes = body.content[place...]
-                return (bytes.integer(at: 0), bytes.integer(at: 2) & 0x1FFF)
+                (body.content.twoBytes(at: place), body.content.twoBytes(at: place + 2) & 0x1FFF)
             }
             // Number 0 is that of the network's table.
             .filter { $0.0 != 0 }
@@ -31,7 +30,7 @@ struct ProgramAssociation: Equatable {
 }
 
 /// The map of one program (ISO/IEC 13818-1 section 2.4.4.8).
-struct ProgramMap: Equatable {
+struct ProgramMap {
     private static let cueStreamType: UInt8 = 0x86
     private static let registrationTag: UInt8 = 0x05
     private static let noPID = 0x1FFF
@@ -45,9 +44,9 @@ struct ProgramMap: Equatable {
     init?(_ section: [UInt8]) {
         guard let body = TableBody(section, id: 0x02), body.content.count >= 4 else { return nil }
         self.program = body.id
-        let clock = body.content.integer(at: 0) & 0x1FFF
+        let clock = body.content.twoBytes(at: body.content.startIndex) & 0x1FFF
         self.clockPID = clock == Self.noPID ? nil : clock
-        let infoLength = body.content.integer(at: 2) & 0x0FFF
+        let infoLength = body.content.twoBytes(at: body.content.startIndex + 2) & 0x0FFF
         var rest = body.content.dropFirst(4)
         guard rest.count >= infoLength else { return nil }
         let ofProgram = Self.registrations(rest.prefix(infoLength))
@@ -57,8 +56,8 @@ struct ProgramMap: Equatable {
         rest = rest.dropFirst(infoLength)
         var pids: [Int] = []
         while rest.count >= 5, let type = rest.first {
-            let pid = rest.integer(at: 1) & 0x1FFF
-            let length = rest.integer(at: 3) & 0x0FFF
+            let pid = rest.twoBytes(at: rest.startIndex + 1) & 0x1FFF
+            let length = rest.twoBytes(at: rest.startIndex + 3) & 0x0FFF
             rest = rest.dropFirst(5)
             guard rest.count >= length else { return nil }
             let ofStream = Self.registrations(rest.prefix(length))
@@ -101,17 +100,10 @@ private struct TableBody {
         guard section.count >= 12, section[0] == table, section[1] & 0x80 != 0 else { return nil }
         // `current_next_indicator`: 0 announces a table.
         guard section[5] & 0x01 != 0 else { return nil }
-        self.id = section[...].integer(at: 3)
+        self.id = section.twoBytes(at: 3)
         self.version = Int(section[5] >> 1 & 0x1F)
         self.number = Int(section[6])
         self.lastNumber = Int(section[7])
         self.content = section[8..<(section.count - 4)]
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// Two bytes as a number.
-    fileprivate func integer(at offset: Int) -> Int {
-        Int(self[self.startIndex + offset]) << 8 | Int(self[self.startIndex + offset + 1])
     }
 }

@@ -1,26 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The CRC of sections: polynomial 0x04C11DB7, begun with ones, not reflected (ISO/IEC 13818-1 annex A).
-enum SectionCRC {
-    private static let table: [UInt32] = (0..<256)
-        .map { index in
-            (0..<8)
-                .reduce(UInt32(index) << 24) { value, _ in
-                    value & 0x8000_0000 == 0 ? value << 1 : value << 1 ^ 0x04C1_1DB7
-                }
-        }
-
-    /// Whether the last four bytes are the CRC of those before them.
-    static func isValid(_ section: [UInt8]) -> Bool { section.count >= 4 && self.crc(section[...]) == 0 }
-
-    /// The CRC of bytes; of a section with its CRC it is 0.
-    static func crc(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        let table = self.table
-        return bytes.reduce(0xFFFF_FFFF) { $0 << 8 ^ table[Int(($0 >> 24) ^ UInt32($1))] }
-    }
-}
-
 /// Puts the sections of one PID together from the payloads of its packets (ISO/IEC 13818-1 section 2.4.4).
 struct SectionAssembler: Hashable, Sendable {
     /// The longest section, with its head: a private one (ISO/IEC 13818-1 section 2.4.4.11).
@@ -87,7 +67,6 @@ struct SectionAssembler: Hashable, Sendable {
 
     private static func length(of section: ArraySlice<UInt8>) -> Int? {
         guard section.count >= self.headByteCount else { return nil }
-        let first = section.startIndex
-        return self.headByteCount + (Int(section[first + 1] & 0x0F) << 8 | Int(section[first + 2]))
+        return self.headByteCount + section.twoBytes(at: section.startIndex + 1) & 0x0FFF
     }
 }

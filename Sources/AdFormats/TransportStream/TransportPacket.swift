@@ -2,11 +2,10 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// The head of a packet of 188 bytes (ISO/IEC 13818-1 section 2.4.3.2).
-struct TransportPacket: Equatable {
+struct TransportPacket {
     static let byteCount = 188
     static let syncByte: UInt8 = 0x47
 
-    let pid: Int
     let isDamaged: Bool
     let beginsUnit: Bool
     let isScrambled: Bool
@@ -21,7 +20,6 @@ struct TransportPacket: Equatable {
     /// Reads the 188 bytes of a packet; `nil`: their lengths do not fit.
     init?(_ bytes: ArraySlice<UInt8>) {
         let first = bytes.startIndex
-        self.pid = Int(bytes[first + 1] & 0x1F) << 8 | Int(bytes[first + 2])
         self.isDamaged = bytes[first + 1] & 0x80 != 0
         self.beginsUnit = bytes[first + 1] & 0x40 != 0
         self.isScrambled = bytes[first + 3] & 0xC0 != 0
@@ -41,7 +39,7 @@ struct TransportPacket: Equatable {
                 isDiscontinuity = flags & 0x80 != 0
                 if flags & 0x10 != 0 {
                     guard length >= 7 else { return nil }
-                    let field = bytes[(first + 6)..<(first + 12)].reduce(0) { $0 << 8 | Int($1) }
+                    let field = bytes[(first + 6)..<(first + 12)].number(Int.self)
                     clock = (field >> 15, field & 0x1FF)
                 }
             }
@@ -49,10 +47,6 @@ struct TransportPacket: Equatable {
         self.isDiscontinuity = isDiscontinuity
         self.clock = clock
         self.payload = hasPayload ? bytes[payloadStart...] : nil
-    }
-
-    static func == (left: Self, right: Self) -> Bool {
-        left.pid == right.pid && left.continuityCounter == right.continuityCounter && left.payload == right.payload
     }
 }
 
@@ -75,7 +69,7 @@ public enum TransportDatagram {
         var start = 12 + 4 * Int(first & 0x0F)
         if first & 0x10 != 0 {
             guard datagram.count >= start + 4 else { return nil }
-            start += 4 + 4 * (Int(datagram[start + 2]) << 8 | Int(datagram[start + 3]))
+            start += 4 + 4 * datagram.twoBytes(at: start + 2)
         }
         var end = datagram.count
         if first & 0x20 != 0 {
@@ -84,6 +78,6 @@ public enum TransportDatagram {
             end -= padding
         }
         guard start <= end else { return nil }
-        return (datagram[start..<end], UInt16(datagram[2]) << 8 | UInt16(datagram[3]))
+        return (datagram[start..<end], datagram[2..<4].number(UInt16.self))
     }
 }

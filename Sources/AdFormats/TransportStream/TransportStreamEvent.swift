@@ -99,7 +99,7 @@ public struct TransportStreamFault: Hashable, Sendable, CustomStringConvertible 
         case .scrambled: "The payload is scrambled: \(place)."
         case .malformedSection(let fault): "A section cannot be read: \(place): \(fault)."
         case .wrongTableCRC: "The CRC of a table is wrong: \(place)."
-        case .pastLimit(let name, let maximum): "There is more than the limit \(name) of \(maximum): \(place)."
+        case .pastLimit(let name, let maximum): "The stream passes the limit \(name), which is \(maximum): \(place)."
         }
     }
 }

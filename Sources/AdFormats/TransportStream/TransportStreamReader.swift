@@ -31,7 +31,6 @@ public struct TransportStreamReader: Sendable {
     private static let associationPID = 0
     /// The bytes that must be there to find a beginning: two packets and one byte.
     private static let searchByteCount = 2 * TransportPacket.byteCount + 1
-    private static let cueTableID: UInt8 = 0xFC
 
     /// The most that the reader remembers.
     public let limits: TransportStreamLimits
@@ -76,8 +75,8 @@ public struct TransportStreamReader: Sendable {
                 continue
             }
             guard end <= buffer.count else { break }
-            let pid = Int(buffer[position + 1] & 0x1F) << 8 | Int(buffer[position + 2])
-            if self.isFollowed[pid] { self.read(buffer[position..<end], at: self.offset + position, &events) }
+            let pid = buffer.twoBytes(at: position + 1) & 0x1FFF
+            if self.isFollowed[pid] { self.read(buffer[position..<end], of: pid, at: self.offset + position, &events) }
             position = end
         }
         self.offset += position
@@ -109,8 +108,12 @@ public struct TransportStreamReader: Sendable {
         events.append(.fault(TransportStreamFault(byteOffset: offset, reason: .lostSynchronization)))
     }
 
-    private mutating func read(_ bytes: ArraySlice<UInt8>, at offset: Int, _ events: inout [TransportStreamEvent]) {
-        let pid = Int(bytes[bytes.startIndex + 1] & 0x1F) << 8 | Int(bytes[bytes.startIndex + 2])
+    private mutating func read(
+        _ bytes: ArraySlice<UInt8>,
+        of pid: Int,
+        at offset: Int,
+        _ events: inout [TransportStreamEvent]
+    ) {
         func fault(_ reason: TransportStreamFault.Reason) -> TransportStreamEvent {
             .fault(TransportStreamFault(pid: pid, byteOffset: offset, reason: reason))
         }
@@ -152,20 +155,22 @@ public struct TransportStreamReader: Sendable {
         _ events: inout [TransportStreamEvent]
     ) -> TransportStreamFault.Reason? {
         if use == .cue {
-            guard section[0] == Self.cueTableID else { return .malformedSection("its table id is \(section[0])") }
+            guard section[0] == SpliceInfoSection.tableID else {
+                return .malformedSection("its table id is \(section[0])")
+            }
             let program = self.programs.first { $0.cuePIDs.contains(pid) }
             let clock = program?.clockPID.flatMap { self.clocks[$0] }
             let cue = CueSection(
                 bytes: section,
                 pid: pid,
                 program: program?.number ?? 0,
-                hasValidCRC: SectionCRC.isValid(section),
+                hasValidCRC: SectionChecksum.isRight(in: section),
                 clock: clock?.hasValue == true ? clock?.reading : nil
             )
             events.append(.cue(cue))
             return nil
         }
-        guard SectionCRC.isValid(section) else { return .wrongTableCRC }
+        guard SectionChecksum.isRight(in: section) else { return .wrongTableCRC }
         let before = self.programs
         let reason = use == .association ? self.associate(section) : self.map(section, of: pid)
         if self.programs != before { events.append(.programs(self.programs)) }

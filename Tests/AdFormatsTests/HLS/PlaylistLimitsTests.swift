@@ -72,6 +72,41 @@ struct PlaylistLimitsTests {
         #expect(marker.scte35 == nil && marker.durationMilliseconds == 30_000)
     }
 
+    @Test func `a media sequence number may be 2^53 and no more`() {
+        func playlist(_ number: Int) -> String { "#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:\(number)\n#EXTINF:6,\na.ts\n" }
+        #expect(playlistError(playlist(1 << 53)) == nil)
+        #expect(playlistError(playlist(1 << 53 + 1))?.line == 2)
+    }
+
+    @Test(arguments: ["#EXT-X-TARGETDURATION:6\n#EXTINF:S,\na.ts\n", "#EXTINF:6,\n#EXT-X-TARGETDURATION:S\na.ts\n"])
+    func `a segment may last a day and no longer`(text: String) {
+        func playlist(_ seconds: String) -> String { "#EXTM3U\n" + text.replacing(":S", with: ":\(seconds)") }
+        #expect(playlistError(playlist("86400")) == nil)
+        #expect(playlistError(playlist("86400.000001"))?.line == 3)
+    }
+
+    @Test func `a duration may have 12 digits before its point and no more`() throws {
+        #expect(try Playlists.marker("#EXT-X-CUE-OUT:999999999999")?.durationMilliseconds == 999_999_999_999_000)
+        #expect(try Playlists.marker("#EXT-X-CUE-OUT:0999999999999")?.durationMilliseconds == nil)
+    }
+
+    @Test func `the page about the readers of cues has their limits`() throws {
+        let page = try Places.page("internals/cue-sources.md")
+        let limits = PlaylistLimits()
+        let stream = TransportStreamLimits()
+        let lines = "\(grouped(limits.linesMax)) lines of \(grouped(limits.lineBytesMax)) bytes"
+        let marks = "\(grouped(limits.markersMax)) marks, \(grouped(limits.renditionsMax)) renditions"
+        let programs = "\(stream.programsMax) programs, \(stream.cuePIDsPerProgramMax) cue PIDs each"
+        let steps = "\(grouped(TextPattern.stepsMax)) steps, \(TextPattern.groupsMax) groups"
+        let rows = [
+            "`PlaylistLimits`: \(limits.playlistBytesMax >> 20) MiB, \(lines), \(marks) |",
+            "| \(grouped(limits.keptBreaksMax)) breaks, as many messages and ranges, \(limits.watchedRenditionsMax) renditions,",
+            "`TransportStreamLimits`: \(programs); a section has at most \(grouped(SpliceSectionLimits.sectionBytesMax)) bytes |",
+            "| a pattern | \(TextPattern.patternBytesMax) bytes, \(steps); \(grouped(TextPattern.textCharactersMax)) characters",
+        ]
+        for row in rows { #expect(page.contains(row), "\(row)") }
+    }
+
     @Test func `no more than faultsMax faults are told`() throws {
         let faults = String(repeating: "#EXT-X-CUE\n", count: 65)
         #expect(try Playlists.read(self.text + faults).faults.count == 64)

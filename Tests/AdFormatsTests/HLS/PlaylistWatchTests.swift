@@ -62,6 +62,13 @@ struct PlaylistWatchTests {
         #expect(try self.events(longer + Array("#\n".utf8)) == [])
     }
 
+    @Test mutating func `durations that differ by half a second are two`() throws {
+        let tags = ["#EXT-X-CUE-OUT:30", "#EXT-X-CUE-OUT-CONT:6/30.499"]
+        #expect(try self.events(Playlists.media(tags)) == ["out 0 for 30000"])
+        let longer = Playlists.media(tags + ["#EXT-X-CUE-OUT-CONT:12/30.5"])
+        #expect(try self.events(longer) == ["update 0 for 30500"])
+    }
+
     @Test mutating func `an out before the in is told, and so is an in without an out`() throws {
         let playlist = Playlists.media(["#EXT-X-CUE-IN", "#EXT-X-CUE-OUT", "", "#EXT-X-CUE-OUT:6", "#EXT-X-CUE-IN"])
         #expect(try self.events(playlist) == ["in 0", "out 6000", "out 18000 for 6000", "in 24000"])
@@ -142,6 +149,33 @@ struct PlaylistWatchTests {
         #expect(try self.events(playlist) == ["out 6000 for 12000", "in 18000 a"])
     }
 
+    @Test(arguments: [
+        (7_000, ["out 6000 for 12000"]), (7_001, ["out 6000 for 12000", "out 7001 for 12000 a 2 bytes"]),
+    ])
+    mutating func `marks that are a second apart are one, and others two`(start: Int, told: [String]) throws {
+        let date = Playlists.date(start)
+        let header = "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"\(date)\",DURATION=12,SCTE35-OUT=0xFC30\n"
+        #expect(try self.events(Playlists.media(["", "#EXT-X-CUE-OUT:12", ""], header: header)) == told)
+    }
+
+    @Test mutating func `a section that is repeated after a minute is one, and later another`() throws {
+        let section = "#EXT-X-SPLICEPOINT-SCTE35:/DAgAA=="
+        func tags(_ segments: Int) -> [String] { [section] + Array(repeating: "", count: segments - 1) + [section] }
+        #expect(try self.events(Playlists.media(tags(10))) == ["message 0 4 bytes"])
+        self.watch = PlaylistWatch()
+        #expect(try self.events(Playlists.media(tags(11))) == ["message 0 4 bytes", "message 66000 4 bytes"])
+    }
+
+    @Test mutating func `an id that comes back an hour later is of another range, and sooner of a moved one`() throws {
+        func range(_ start: Int) -> String {
+            "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"\(Playlists.date(start))\",SCTE35-OUT=0xFC\n"
+        }
+        let starts = [(0, "out 0"), (3_599_999, "update 3599999"), (7_199_999, "out 7199999")]
+        for (start, told) in starts {
+            #expect(try self.events(Playlists.media([""], header: range(start))) == [told + " a 1 bytes"])
+        }
+    }
+
     @Test mutating func `ranges of one place and two ids are two, as nested segments are`() throws {
         let start = "START-DATE=\"\(Playlists.date(6_000))\""
         let header = """
@@ -199,6 +233,13 @@ struct PlaylistWatchTests {
         let ended = Playlists.media(["", ""], end: "#EXT-X-ENDLIST\n")
         #expect(try self.watch.read(ended, atMilliseconds: 0).reloadAfterMilliseconds == nil)
         #expect(try self.watch.read(ended, atMilliseconds: 0).reloadAfterMilliseconds == nil)
+    }
+
+    @Test(arguments: [("0.499", 500), ("0.5", 500), ("0.501", 501)])
+    mutating func `loads are at least half a second apart`(target: String, wait: Int) throws {
+        let playlist = Array("#EXTM3U\n#EXT-X-TARGETDURATION:\(target)\n#EXTINF:0.4,\na.ts\n".utf8)
+        #expect(try self.watch.read(playlist, atMilliseconds: 0).reloadAfterMilliseconds == wait)
+        #expect(try self.watch.read(playlist, atMilliseconds: 0).reloadAfterMilliseconds == 500)
     }
 
     @Test mutating func `a broken playlist does not end the watch`() throws {

@@ -80,6 +80,9 @@ struct RadioTests {
         var reader = try #require(ICYReader(metadataInterval: 1))
         let read = reader.read([7, 255] + [UInt8](repeating: 0x41, count: 4_080) + [7, 0])
         #expect(read.map(\.text.utf8.count) == [4_080] && reader.audioBytes == 2)
+        let name = String(repeating: "n", count: 64)
+        #expect(Self.metadata("\(name)='x';").value(of: name) == "x")
+        #expect(Self.metadata("n\(name)='x';").fields.isEmpty)
     }
 
     @Test(
@@ -141,6 +144,9 @@ struct RadioTests {
         var watch = RadioWatch(rules: [RadioRule(name: "own", subject: .title, pattern: pattern)])
         let event = watch.read(Self.metadata("StreamTitle='Werbung K-7 (45 s)';"), atMilliseconds: 0)
         #expect(event?.id == "K-7" && event?.durationMilliseconds == 45_000)
+        let longest = String(repeating: "x", count: 128)
+        let last = watch.read(Self.metadata("StreamTitle='Werbung \(longest) (86400 s)';"), atMilliseconds: 0)
+        #expect(last?.id == longest && last?.durationMilliseconds == 86_400_000)
         let long = String(repeating: "x", count: 129)
         let next = watch.read(Self.metadata("StreamTitle='Werbung \(long) (86401 s)';"), atMilliseconds: 0)
         #expect(next?.kind == .nextAd && next?.id == nil && next?.durationMilliseconds == nil)

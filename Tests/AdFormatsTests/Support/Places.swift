@@ -22,10 +22,21 @@ enum Places {
     /// Whether the sample sections of SCTE 35 are there.
     static let hasSections = FileManager.default.fileExists(atPath: Self.samples.appending(path: "scte35").path)
 
+    /// A page of the documents.
+    static func page(_ path: String) throws -> String {
+        try String(contentsOf: self.package.appending(path: "docs").appending(path: path), encoding: .utf8)
+    }
+
     /// The XML files in a folder of the samples, by name.
     static func documents(in folder: String) throws -> [(name: String, bytes: [UInt8])] {
         try FileManager.default.contentsOfDirectory(atPath: self.samples.appending(path: folder).path)
             .filter { $0.hasSuffix(".xml") || $0.hasSuffix(".mpd") }.sorted()
             .map { ($0, [UInt8](try Data(contentsOf: self.samples.appending(path: "\(folder)/\($0)")))) }
     }
+}
+
+/// A number as the pages write it: with a comma between thousands.
+func grouped(_ number: Int) -> String {
+    let digits = String(number).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }
+    return digits.reversed().joined()
 }

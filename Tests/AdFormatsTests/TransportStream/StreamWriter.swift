@@ -96,25 +96,11 @@ struct StreamWriter {
         let length = content.count + 4
         var bytes: [UInt8] = [id, flags | UInt8(length >> 8), UInt8(length & 0xFF)]
         bytes += content
-        let crc = Self.crc(bytes)
-        for shift in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: crc >> UInt32(shift))) }
-        return bytes
+        return withChecksum(bytes + [0, 0, 0, 0])
     }
 
     /// A PID as tables write it.
     private static func field(_ pid: Int) -> [UInt8] { [0xE0 | UInt8(pid >> 8), UInt8(pid & 0xFF)] }
-
-    /// Bit by bit, as annex A draws it.
-    static func crc(_ bytes: [UInt8]) -> UInt32 {
-        var register: UInt32 = 0xFFFF_FFFF
-        for byte in bytes {
-            for bit in (0..<8).reversed() {
-                let out = register >> 31 ^ UInt32(byte >> UInt8(bit) & 1)
-                register = register << 1 ^ (out == 1 ? 0x04C1_1DB7 : 0)
-            }
-        }
-        return register
-    }
 }
 
 extension [TransportStreamEvent] {

@@ -188,5 +188,8 @@ struct TransportStreamReaderTests {
         let longest = StreamWriter.cue(Array(repeating: 1, count: 4_089))
         self.writer.section(longest, pid: StreamWriter.cuePID)
         #expect(longest.count == 4_096 && self.events.cues.map(\.bytes) == [longest])
+        self.writer.packet(pid: StreamWriter.cuePID, begins: true, payload: [0, 0xFC, 0x3F, 0xFE])
+        let sentence = "it would be 4097 bytes long, and sections have at most 4096"
+        #expect(self.events.faults == [.malformedSection(sentence)])
     }
 }

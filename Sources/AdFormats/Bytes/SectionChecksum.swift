@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The checksum of MPEG sections (ISO/IEC 13818-1 annex A): the polynomial 0x04C11DB7, all ones at the start, no reflection.
-enum SpliceChecksum {
+/// The CRC-32 of MPEG sections (ISO/IEC 13818-1 annex A): the polynomial 0x04C11DB7, all ones at the start, no reflection.
+enum SectionChecksum {
     private static let table: [UInt32] = (0..<256)
         .map { index in
             (0..<8)
@@ -18,4 +18,7 @@ enum SpliceChecksum {
         for byte in bytes { value = value << 8 ^ table[Int(value >> 24 ^ UInt32(byte))] }
         return value
     }
+
+    /// Whether the last four bytes are the checksum of the bytes before them.
+    static func isRight(in section: [UInt8]) -> Bool { section.count >= 4 && self.of(section) == 0 }
 }
