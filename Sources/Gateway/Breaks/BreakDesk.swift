@@ -197,6 +197,7 @@ package actor BreakDesk: Service, BoardObserver {
         case .changed(let each, _): self.reply(.break(each.info(at: now)), to: waiting, isNew: true)
         case .unchanged(let each): self.reply(.break(each.info(at: now)), to: waiting)
         case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
+        case .list(let list, let effect): self.reply(.adList(list.info, []), to: waiting, isNew: effect != .nothing)
         case .housekept: break  // No broadcaster asks for it.
         }
     }
@@ -320,7 +321,7 @@ extension BreakDesk {
     private func release(behind entries: [BreakEntry]) {
         guard self.parked.count > 0 else { return }
         self.board = self.tools.holder.board
-        for stream in Set(entries.compactMap { $0.key?.stream }) where self.lane.isSettled(stream) {
+        for stream in Set(entries.compactMap(\.stream)) where self.lane.isSettled(stream) {
             self.parked.release(stream) { self.decide($0) }
         }
     }

@@ -50,7 +50,10 @@ extension Metric {
             .counter(
                 "Requests of broadcasters, by kind.",
                 by: "kind",
-                [.publish, .punch, .update, .postpone, .end, .cancel, .list, .undecodable]
+                [
+                    .publish, .punch, .update, .postpone, .end, .cancel, .list, .signal, .putList, .removeList, .lists,
+                    .undecodable,
+                ]
             )
         case .broadcastAuthentications:
             .counter(
