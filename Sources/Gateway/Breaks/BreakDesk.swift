@@ -81,7 +81,7 @@ package actor BreakDesk: Service, BoardObserver {
         let board = tools.holder.board
         self.tools = tools
         self.board = board
-        self.planner = BroadcastPlanner(policy: configuration.breaks)
+        self.planner = BroadcastPlanner(policy: configuration.breaks, cues: configuration.cuePolicy)
         self.timekeeper = BreakTimekeeper(
             board,
             policy: configuration.breaks,
@@ -107,6 +107,7 @@ package actor BreakDesk: Service, BoardObserver {
     /// What was decided before stays: decisions stand in the log.
     func reload(_ configuration: GatewayConfiguration) {
         self.planner.policy = configuration.breaks
+        self.planner.cues = configuration.cuePolicy
         self.timekeeper.timers.policy = configuration.breaks
     }
 
@@ -424,4 +425,9 @@ extension BreakDesk {
     private func noteIfDrained() {
         if self.isDraining, self.lane.isIdle, self.parked.count == 0 { self.drained.happen() }
     }
+}
+
+extension GatewayConfiguration {
+    /// What becomes of signals; the text was checked when it was read.
+    fileprivate var cuePolicy: CuePolicy { (try? CuePolicy(text: self.cues)) ?? CuePolicy() }
 }

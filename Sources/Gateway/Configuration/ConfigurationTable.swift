@@ -230,6 +230,18 @@ package enum ConfigurationTable {
             \.breaks.safetyDuration,
             .seconds(1) ... .milliseconds(WireLimits.breakDurationMillisecondsMax)
         ),
+        text(
+            "breaks.cues",
+            "what becomes of signals, in rules with ';' between them: STREAMS list=NAME duration=30s safety=5m tolerance=2s late=120s sources=A,B; the first rule whose streams match counts; empty: signals are refused",
+            \.cues
+        ) { text in
+            do throws(CuePolicyFault) {
+                _ = try CuePolicy(text: text)
+                return nil
+            } catch {
+                return "it must be rules for signals: \(error)"
+            }
+        },
         Row(
             key: "breaks.batchRequestsPerSecond",
             help: "how many batch requests a second this gateway serves with ease",

@@ -62,6 +62,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
+    /// What becomes of signals, as `CuePolicy` reads it; empty: they are refused.
+    package var cues = ""
     package var clock = ClockSettings()
     /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.
     package var acceptsClock = false
