@@ -29,7 +29,7 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
-            Listen.self,
+            Signal.self, Lists.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,
             ClockCommand.self,

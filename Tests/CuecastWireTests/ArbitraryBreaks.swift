@@ -63,18 +63,112 @@ extension SeededGenerator {
         )
     }
 
+    mutating func adListName() -> AdListName {
+        let text = self.breakID().description
+        return must { () throws(WireError) in try AdListName(text) }
+    }
+
+    mutating func signalName() -> SignalName {
+        let source = self.breakID().description
+        let event = self.pick(["1", "0x7F", "~!", String(repeating: "e", count: 64)])
+        return must { () throws(WireError) in
+            SignalName(source: try SignalSource(source), event: try SignalEventID(event))
+        }
+    }
+
+    mutating func signal() -> BroadcastRequest.Signal {
+        let kind = self.pick(SignalKind.allCases)
+        return BroadcastRequest.Signal(
+            stream: self.streamID(),
+            name: self.signalName(),
+            kind: kind,
+            start: kind == .cancel ? nil : self.maybe { $0.breakStart() },
+            isProgrammeTime: self.bool(),
+            duration: kind == .out ? self.maybe { $0.breakDuration() } : nil,
+            raw: self.bytes(0...80)
+        )
+    }
+
+    mutating func putList() -> BroadcastRequest.PutList {
+        BroadcastRequest.PutList(name: self.adListName(), advertisements: self.advertisements())
+    }
+
+    mutating func signalEntry() -> BreakEntry.Signal {
+        let request = self.signal()
+        return BreakEntry.Signal(
+            request: request,
+            at: self.timestamp(),
+            announce: self.timestamp(),
+            window: self.window(),
+            rule: SignalRule(
+                rank: self.number(0...UInt32.max),
+                tolerance: self.milliseconds(),
+                defaultDuration: self.maybe { $0.milliseconds() },
+                safetyDuration: self.milliseconds()
+            ),
+            advertisements: request.kind == .out ? self.advertisements() : []
+        )
+    }
+
+    mutating func breakSignals() -> BreakSignals {
+        let names = Set(self.list(0...BreakSignals.claimsPerBreakMax) { $0.signalName() }).sorted()
+        return BreakSignals(
+            opened: self.bool(),
+            defaultDuration: self.maybe { $0.milliseconds() },
+            claims: names.map { name in
+                SignalClaim(
+                    name: name,
+                    rank: self.number(0...UInt32.max),
+                    start: self.timestamp(),
+                    isProgrammeTime: self.bool(),
+                    duration: self.maybe { $0.milliseconds() },
+                    end: self.maybe { $0.timestamp() },
+                    isCancelled: self.bool()
+                )
+            }
+        )
+    }
+
+    mutating func adListInfo() -> AdListInfo {
+        AdListInfo(
+            name: self.adListName(),
+            revision: self.revision(),
+            advertisementCount: Int(self.number(0...UInt32.max)),
+            duration: self.milliseconds(),
+            changed: self.timestamp(),
+            broadcaster: self.words()
+        )
+    }
+
+    mutating func adListRecords() -> [AdListRecord] {
+        Set(self.list(0...3) { $0.adListName() }).sorted()
+            .map { name in
+                AdListRecord(
+                    name: name,
+                    revision: self.revision(),
+                    changed: self.timestamp(),
+                    broadcaster: self.words(),
+                    advertisements: self.advertisements()
+                )
+            }
+    }
+
     mutating func revision() -> UInt64 { self.number(1...ExpectedRevision.any - 1) }
 
     mutating func broadcastRequest() -> BroadcastRequest {
-        let revision = self.maybe { $0.revision() }
+        var revision = self.maybe { $0.revision() }
         let kind: BroadcastRequest.Kind =
-            switch self.number(0...6) {
+            switch self.number(0...10) {
             case 0: .publish(self.publish())
             case 1: .punch(self.punch())
             case 2: .update(self.update())
             case 3: .end(self.end())
             case 4: .cancel(self.key())
             case 5: .postpone(self.postpone(from: revision == nil ? self.timestamp() : nil))
+            case 6: .signal(self.signal())
+            case 7: .putList(self.putList())
+            case 8: .removeList(self.adListName())
+            case 9: .lists(self.maybe { $0.adListName() })
             default:
                 .list(
                     BroadcastRequest.List(
@@ -84,6 +178,7 @@ extension SeededGenerator {
                     )
                 )
             }
+        if case .signal = kind { revision = nil }
         return BroadcastRequest(
             id: self.number(0...UInt64.max),
             token: self.words().filter { $0 != "\n" && $0 != "\t" },
@@ -114,8 +209,10 @@ extension SeededGenerator {
 
     mutating func broadcastReply() -> BroadcastReply {
         let body: BroadcastReply.Body =
-            switch self.number(0...2) {
+            switch self.number(0...4) {
             case 0: .break(self.breakInfo())
+            case 2: .adList(self.adListInfo(), self.maybe { $0.advertisements() } ?? [])
+            case 3: .adLists(self.list(0...4) { $0.adListInfo() })
             case 1:
                 .list(self.list(0...4) { $0.breakInfo() }, after: self.bytes(0...WireLimits.pageTokenBytesMax))
             default: .refused(self.refusal())
@@ -142,8 +239,11 @@ extension SeededGenerator {
 
     mutating func breakEntry() -> BreakEntry {
         let kind: BreakEntry.Kind =
-            switch self.number(0...8) {
+            switch self.number(0...11) {
             case 0: .publish(self.publishEntry())
+            case 9: .signal(self.signalEntry())
+            case 10: .putList(self.putList())
+            case 11: .removeList(self.adListName())
             case 1: .punch(self.punch(), start: self.timestamp())
             case 2:
                 .update(
@@ -171,9 +271,10 @@ extension SeededGenerator {
             }
         var entry = BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
         switch kind {
-        case .publish, .punch, .update, .end, .cancel, .postpone:
+        case .publish, .punch, .update, .end, .cancel, .postpone, .putList, .removeList:
             entry.expectedRevision = self.maybe { $0.revision() }
             entry.trace = self.maybe { $0.trace() }
+        case .signal: entry.trace = self.maybe { $0.trace() }
         // What timers decide has no condition.
         case .announce, .expire, .housekeeping: break
         }
@@ -226,6 +327,7 @@ extension SeededGenerator {
         record.announced = self.maybe { $0.timestamp() }
         record.revision = self.revision()
         record.trace = self.maybe { $0.trace() }
+        record.signals = self.maybe { $0.breakSignals() }
         return record
     }
 
@@ -255,7 +357,8 @@ extension SeededGenerator {
             breaks: streams.flatMap { stream in
                 Set(self.list(0...5) { $0.breakID() }).sorted()
                     .map { self.breakRecord(BreakKey(stream: stream, id: $0)) }
-            }
+            },
+            adLists: self.adListRecords()
         )
     }
 }

@@ -181,7 +181,18 @@ extension SeededGenerator {
         case .list(var list):
             list.after = Array(repeating: 1, count: WireLimits.pageTokenBytesMax + 1)
             kind = .list(list)
-        case .end, .cancel: kind = .punch(BroadcastRequest.Punch(key: self.key()))
+        case .signal(var signal):
+            switch self.number(0...3) {
+            case 0: signal.duration = self.oddDuration()
+            case 1: signal.start = .after(self.oddDuration())
+            case 2: signal.raw = Array(repeating: 1, count: WireLimits.signalRawBytesMax + 1)
+            default: signal.kind = self.pick(SignalKind.allCases)
+            }
+            kind = .signal(signal)
+        case .putList(var list):
+            self.spoil(&list.advertisements)
+            kind = .putList(list)
+        case .end, .cancel, .removeList, .lists: kind = .punch(BroadcastRequest.Punch(key: self.key()))
         }
     }
 }

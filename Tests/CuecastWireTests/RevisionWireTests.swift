@@ -47,7 +47,7 @@ struct RevisionWireTests {
         }
     }
 
-    @Test func `only what is published may be expected not to be there`() throws {
+    @Test func `only what is published or put may be expected not to be there`() throws {
         var generator = SeededGenerator(for: #function)
         let absent = ProtoWriter { $0.varint(3, ExpectedRevision.absent) }.bytes
         for _ in 0..<50 {
@@ -56,11 +56,12 @@ struct RevisionWireTests {
             plain.expectedRevision = nil
             if case .postpone = plain.kind { continue }
             let frame = plain.encoded() + absent
-            guard case .publish = request.kind else {
+            switch request.kind {
+            case .publish, .putList:
+                #expect(try BroadcastRequest(decoding: frame).expectedRevision == ExpectedRevision.absent)
+            case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists:
                 #expect(throws: WireError.self) { try BroadcastRequest(decoding: frame) }
-                continue
             }
-            #expect(try BroadcastRequest(decoding: frame).expectedRevision == ExpectedRevision.absent)
         }
         let postpone = Self.postpone { $0.varint(3, 1) }
         for revision in [ExpectedRevision.absent, ExpectedRevision.any] {

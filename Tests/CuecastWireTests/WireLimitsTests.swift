@@ -33,6 +33,15 @@ struct WireLimitsTests {
         Bounded("advertisementIDBytesMax", "an advertisement id", WireLimits.advertisementIDBytesMax) {
             _ = try AdvertisementID(Raw.text($0))
         },
+        Bounded("adListNameBytesMax", "the name of an ad list", WireLimits.adListNameBytesMax) {
+            _ = try AdListName(Raw.text($0))
+        },
+        Bounded("signalSourceBytesMax", "a source of signals", WireLimits.signalSourceBytesMax) {
+            _ = try SignalSource(Raw.text($0))
+        },
+        Bounded("signalEventIDBytesMax", "the id of an event", WireLimits.signalEventIDBytesMax) {
+            _ = try SignalEventID(Raw.text($0))
+        },
         Bounded("sessionBytes", "a session id", WireLimits.sessionBytes) {
             _ = try SessionID(bytes: [UInt8](repeating: 1, count: $0))
         },
@@ -219,6 +228,20 @@ struct WireLimitsTests {
                 $0.message(11) { list in for _ in 0..<count { list.bytes(1, Raw.info()) } }
             }
             _ = try BroadcastReply(decoding: list)
+        },
+        Bounded("signalRawBytesMax", "a signal as its source wrote it", WireLimits.signalRawBytesMax) { count in
+            let signal = Raw.broadcast(kind: 17) {
+                $0.varint(3, 1)
+                $0.string(4, "4711")
+                $0.bytes(8, [UInt8](repeating: 1, count: count))
+            }
+            _ = try BroadcastRequest(decoding: signal)
+        },
+        Bounded("adListsMax", "the ad lists of a gateway", WireLimits.adListsMax) { count in
+            let lists = Raw.reply {
+                $0.message(15) { lists in for _ in 0..<count { lists.message(1) { $0.string(1, "spots") } } }
+            }
+            _ = try BroadcastReply(decoding: lists)
         },
         Bounded("noticesPerJoinMax", "notices of a join reply", WireLimits.noticesPerJoinMax) { count in
             let joined = Raw.joined { joined in for _ in 0..<count { joined.bytes(3, Raw.notice()) } }

@@ -35,6 +35,7 @@ from test_players import FetchingPlayers, VASTDocuments  # noqa: F401 (their tes
 from test_proxy import Balanced  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 from test_reference import Reference  # noqa: F401 (its tests run with these)
+from test_signals import Signals  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)
 from test_top import EncryptedTop, Top  # noqa: F401 (their tests run with these)
@@ -405,7 +406,7 @@ class CommandLine(unittest.TestCase):
         cls.gateway.close()
 
     def test_every_command_has_help_with_an_example(self):
-        for command in ["serve", "publish", "punch", "update", "postpone", "end", "cancel", "breaks", "listen",
+        for command in ["serve", "publish", "punch", "update", "postpone", "end", "cancel", "breaks", "signal", "listen",
                         "report", "audit", "streams", "top", "health", "check-config", "version"]:
             self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
 

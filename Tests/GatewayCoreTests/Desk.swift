@@ -29,6 +29,8 @@ struct Desk {
             case .recorded(let result): result.word
             case .answered(.break): "unchanged"
             case .answered(.list): "list"
+            case .answered(.adList): "unchanged"
+            case .answered(.adLists): "ad lists"
             case .answered(.refused(let refusal)): refusal.status.name
             }
         }
@@ -127,6 +129,9 @@ extension EntryResult {
         case .unchanged: "unchanged"
         case .refused(let refusal): refusal.status.name
         case .housekept: "housekept"
+        case .list(_, .nothing): "unchanged"
+        case .list(_, .put): "put"
+        case .list(_, .removed): "removed"
         }
     }
 }

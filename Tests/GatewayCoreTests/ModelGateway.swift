@@ -106,6 +106,7 @@ struct ModelGateway {
             case .cancel(let key): return try self.cancel(key, now)
             case .postpone(let request): return try self.postpone(request, now)
             case .list: return "list"
+            case .signal, .putList, .removeList, .lists: preconditionFailure("the model knows no signals")
             }
         } catch {
             return error.word
@@ -125,7 +126,7 @@ struct ModelGateway {
         case .end(let request): request.key
         case .cancel(let key): key
         case .postpone(let request): request.key
-        case .list: nil
+        case .list, .signal, .putList, .removeList, .lists: nil
         }
     }
 

@@ -24,8 +24,8 @@ public import Foundation
 /// Every method may be called from any task, many at a time; each returns once the gateway has answered, which for a change
 /// means that the change is durable. When no reply comes, the connection breaks, or the gateway is stopping or short of
 /// something, the request is sent again after a random wait, until ``BroadcastConfiguration/timeout`` is over. That is safe:
-/// the gateway knows the same request when it sees it again. The one exception is an update with a start that counts from
-/// its receipt; once sent, it is not sent again by itself.
+/// the gateway knows the same request when it sees it again. The exceptions are updates and signals with a start that counts from
+/// their receipt; once sent, they are not sent again by themselves.
 ///
 /// The connection is made with the first request, and again when it was lost.
 public final class BroadcastClient: Sendable {
@@ -266,7 +266,7 @@ public final class BroadcastClient: Sendable {
 }
 
 extension BroadcastClient {
-    private func change(
+    func change(
         _ kind: BroadcastRequest.Kind,
         _ expectedRevision: UInt64?
     ) async throws(BroadcastError) -> BreakStatus {
@@ -276,7 +276,7 @@ extension BroadcastClient {
     }
 
     /// Asks until there is an answer that stands, or the time is over.
-    private func reply(
+    func reply(
         to kind: BroadcastRequest.Kind,
         expectedRevision: UInt64? = nil
     ) async throws(BroadcastError) -> BroadcastReply {
@@ -368,7 +368,7 @@ private struct AttemptFailure {
 }
 
 extension BroadcastError {
-    fileprivate static let otherBody = BroadcastError.unreadableReply(reason: "it answers another request.")
+    static let otherBody = BroadcastError.unreadableReply(reason: "it answers another request.")
 }
 
 extension BroadcastRequest.Kind {
@@ -376,10 +376,17 @@ extension BroadcastRequest.Kind {
     ///
     /// A new start that counts from receipt would move the break again.
     fileprivate var isRepeatable: Bool {
-        guard case .update(let update) = self else { return true }
-        return switch update.start {
-        case nil, .at: true
-        case .after, .now: false
+        switch self {
+        case .publish, .punch, .end, .cancel, .list, .postpone, .putList, .removeList, .lists: return true
+        case .update(let update):
+            switch update.start {
+            case nil, .at: return true
+            case .after, .now: return false
+            }
+        case .signal(let signal):
+            // A signal "now" means the break that runs by then.
+            if case .after? = signal.start { return false }
+            return true
         }
     }
 }

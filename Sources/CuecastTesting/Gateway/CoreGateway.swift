@@ -44,17 +44,19 @@ package struct CoreGateway: Sendable {
     /// - Parameters:
     ///   - stream: the stream whose position it repeats.
     ///   - policy: how breaks are announced.
+    ///   - cues: what becomes of signals.
     ///   - headInterval: how often the stream's position is repeated when nothing else happens; at least 1 ms.
     ///   - now: when it starts.
     package init(
         stream: StreamID,
         policy: BreakPolicy = BreakPolicy(),
+        cues: CuePolicy = CuePolicy(),
         headInterval: Duration = .seconds(5),
         at now: Timestamp
     ) {
         self.stream = stream
         self.headInterval = headInterval
-        self.planner = BroadcastPlanner(policy: policy)
+        self.planner = BroadcastPlanner(policy: policy, cues: cues)
         self.timers = BreakTimers(policy: policy)
         self.board = Board(epoch: 7)
         self.instance = 100
@@ -257,7 +259,10 @@ extension BreakEntry.Kind {
         case .postpone(var postpone):
             postpone.window = window
             return .postpone(postpone)
-        case .punch, .end, .cancel, .announce, .expire, .housekeeping: return self
+        case .signal(var signal):
+            signal.window = window
+            return .signal(signal)
+        case .punch, .end, .cancel, .putList, .removeList, .announce, .expire, .housekeeping: return self
         }
     }
 }

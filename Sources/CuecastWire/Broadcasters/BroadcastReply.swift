@@ -99,6 +99,10 @@ package struct BroadcastReply: Hashable, Sendable {
         case `break`(BreakInfo)
         /// One page; `after` is empty when that was all.
         case list([BreakInfo], after: [UInt8])
+        /// An ad list as it stands after the request; with its advertisements where it was asked for.
+        case adList(AdListInfo, [AdvertisementContent])
+        /// All ad lists, in the order of their names.
+        case adLists([AdListInfo])
         case refused(Refusal)
     }
 
@@ -157,6 +161,17 @@ package struct BroadcastReply: Hashable, Sendable {
                 try wire.list.breaks.map { (info) throws(WireError) in try BreakInfo(wire: info) },
                 after: Array(wire.list.after)
             )
+        } else if wire.hasAdList {
+            let advertisements = wire.adList.advertisements
+            self.body = .adList(
+                try AdListInfo(wire: wire.adList.info),
+                advertisements.isEmpty ? [] : try AdvertisementContent.list(wire: advertisements)
+            )
+        } else if wire.hasAdLists {
+            try requireAtMost(WireLimits.adListsMax, wire.adLists.lists.count, limit: "adListsMax")
+            self.body = .adLists(
+                try wire.adLists.lists.map { (info) throws(WireError) in try AdListInfo(wire: info) }
+            )
         } else {
             throw .malformed(what: "a reply: its body is missing")
         }
@@ -178,6 +193,12 @@ package struct BroadcastReply: Hashable, Sendable {
                         $0.breaks = infos.map(\.wire)
                         $0.after = Data(after)
                     }
+                case .adList(let info, let advertisements):
+                    $0.adList = .with {
+                        $0.info = info.wire
+                        $0.advertisements = advertisements.map(\.wire)
+                    }
+                case .adLists(let infos): $0.adLists = .with { $0.lists = infos.map(\.wire) }
                 case .refused(let refusal):
                     $0.status = .init(rawValue: refusal.status.rawValue) ?? .unspecified
                     $0.message = refusal.sentence

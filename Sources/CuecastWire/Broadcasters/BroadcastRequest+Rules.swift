@@ -14,9 +14,12 @@ extension BroadcastRequest {
             self.encodedByteCount,
             limit: "broadcastFrameBytesMax"
         )
-        var isPublish = false
-        if case .publish = self.kind { isPublish = true }
-        try Self.check(token: self.token, expectedRevision: self.expectedRevision, ofPublication: isPublish)
+        let makes: Bool
+        switch self.kind {
+        case .publish, .putList: makes = true
+        case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists: makes = false
+        }
+        try Self.check(token: self.token, expectedRevision: self.expectedRevision, ofPublication: makes)
         var request = self
         request.kind = try self.kind.checked(expectedRevision: self.expectedRevision)
         return request
@@ -55,6 +58,14 @@ extension BroadcastRequest.Kind {
         case .list(let list):
             try BroadcastRequest.List.check(afterByteCount: list.after.count)
             return self
+        case .signal(var signal):
+            try signal.check()
+            try BroadcastRequest.Signal.check(expectedRevision: expectedRevision)
+            return .signal(signal)
+        case .putList(var list):
+            try list.check(list.advertisements) { $0 }
+            return .putList(list)
+        case .removeList, .lists: return self
         }
     }
 }
@@ -133,7 +144,7 @@ extension BroadcastRequest.List {
 }
 
 extension BreakStart {
-    fileprivate var cutToMilliseconds: BreakStart {
+    var cutToMilliseconds: BreakStart {
         if case .after(let lead) = self { .after(lead.cutToMilliseconds) } else { self }
     }
 }
@@ -173,8 +184,11 @@ extension BroadcastRequest {
         var count = EncodedSize.number(self.id) + EncodedSize.text(self.token)
         if let expectedRevision { count += EncodedSize.present(expectedRevision) }
         count += EncodedSize.text(self.traceparent) + EncodedSize.message(self.kind.encodedByteCount)
-        // Its field is the only one whose number takes two bytes.
-        if case .postpone = self.kind { count += 1 }
+        switch self.kind {
+        case .publish, .punch, .update, .end, .cancel, .list: break
+        // The number of its field takes two bytes.
+        case .postpone, .signal, .putList, .removeList, .lists: count += 1
+        }
         return count
     }
 }
@@ -201,6 +215,10 @@ extension BroadcastRequest.Kind {
         case .list(let list):
             EncodedSize.text(list.stream?.description ?? "") + EncodedSize.text(list.id?.description ?? "")
                 + EncodedSize.bytes(list.after.count)
+        case .signal(let signal): signal.encodedByteCount
+        case .putList(let list): list.encodedByteCount
+        case .removeList(let name): EncodedSize.text(name.description)
+        case .lists(let name): EncodedSize.text(name?.description ?? "")
         }
     }
 
@@ -219,7 +237,7 @@ extension BroadcastRequest.Kind {
 }
 
 extension BreakStart {
-    fileprivate var encodedByteCount: Int {
+    var encodedByteCount: Int {
         switch self {
         case .at(let instant): EncodedSize.present(instant.microseconds)
         case .after(let lead): EncodedSize.present(lead.inMilliseconds)

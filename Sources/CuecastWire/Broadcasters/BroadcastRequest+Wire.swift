@@ -23,10 +23,13 @@ extension BroadcastRequest {
             what: "a request of a broadcaster"
         )
         guard let kind = wire.kind else { throw .unsupported }
-        var isPublish = false
-        if case .publish = kind { isPublish = true }
+        let makes: Bool
+        switch kind {
+        case .publish, .putList: makes = true
+        default: makes = false
+        }
         let revision = wire.hasExpectedRevision ? wire.expectedRevision : nil
-        try Self.check(token: wire.token, expectedRevision: revision, ofPublication: isPublish)
+        try Self.check(token: wire.token, expectedRevision: revision, ofPublication: makes)
         self.id = wire.requestID
         self.token = wire.token
         self.expectedRevision = revision
@@ -50,6 +53,13 @@ extension BroadcastRequest {
                     after: Array(request.after)
                 )
             )
+        case .signal(let request):
+            let signal = try Signal(wire: request)
+            try Signal.check(expectedRevision: revision)
+            self.kind = .signal(signal)
+        case .putList(let request): self.kind = .putList(try PutList(wire: request))
+        case .removeList(let request): self.kind = .removeList(try AdListName(request.name))
+        case .lists(let request): self.kind = .lists(request.name.isEmpty ? nil : try AdListName(request.name))
         }
     }
 
@@ -79,6 +89,10 @@ extension BroadcastRequest {
                         $0.breakID = request.id?.description ?? ""
                         $0.after = Data(request.after)
                     }
+                case .signal(let request): $0.signal = request.wire
+                case .putList(let request): $0.putList = request.wire
+                case .removeList(let name): $0.removeList = name.removeWire
+                case .lists(let name): $0.lists = .with { $0.name = name?.description ?? "" }
                 }
             }
         )

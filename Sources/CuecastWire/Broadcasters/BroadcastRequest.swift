@@ -21,6 +21,11 @@ package struct BroadcastRequest: Hashable, Sendable {
         case cancel(BreakKey)
         case list(List)
         case postpone(Postpone)
+        case signal(Signal)
+        case putList(PutList)
+        case removeList(AdListName)
+        /// A list with its advertisements; `nil`: the names of all.
+        case lists(AdListName?)
     }
 
     package struct Publish: Hashable, Sendable {
@@ -136,7 +141,7 @@ package struct BroadcastRequest: Hashable, Sendable {
     package var token: String
     /// The revision that the break must have for anything to change, `nil` for any; or one of `ExpectedRevision`.
     ///
-    /// A list has none.
+    /// A list of breaks has none, and neither has a signal.
     package var expectedRevision: UInt64?
     /// The trace that it belongs to, as it was sent; empty: none is told.
     ///

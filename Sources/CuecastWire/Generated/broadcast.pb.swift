@@ -27,6 +27,54 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+nonisolated enum Cuecast_V1_SignalKind: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+  case unspecified // = 0
+
+  /// The programme goes out of: a break begins.
+  case out // = 1
+
+  /// The programme comes back in: the break ends.
+  case `in` // = 2
+
+  /// The break that was signalled does not take place.
+  case cancel // = 3
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .out
+    case 2: self = .in
+    case 3: self = .cancel
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .out: return 1
+    case .in: return 2
+    case .cancel: return 3
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Cuecast_V1_SignalKind] = [
+    .unspecified,
+    .out,
+    .in,
+    .cancel,
+  ]
+
+}
+
 nonisolated enum Cuecast_V1_BreakState: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
   case unspecified // = 0
@@ -169,6 +217,38 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
     set {kind = .postpone(newValue)}
   }
 
+  var signal: Cuecast_V1_Signal {
+    get {
+      if case .signal(let v)? = kind {return v}
+      return Cuecast_V1_Signal()
+    }
+    set {kind = .signal(newValue)}
+  }
+
+  var putList: Cuecast_V1_PutList {
+    get {
+      if case .putList(let v)? = kind {return v}
+      return Cuecast_V1_PutList()
+    }
+    set {kind = .putList(newValue)}
+  }
+
+  var removeList: Cuecast_V1_RemoveList {
+    get {
+      if case .removeList(let v)? = kind {return v}
+      return Cuecast_V1_RemoveList()
+    }
+    set {kind = .removeList(newValue)}
+  }
+
+  var lists: Cuecast_V1_Lists {
+    get {
+      if case .lists(let v)? = kind {return v}
+      return Cuecast_V1_Lists()
+    }
+    set {kind = .lists(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -179,6 +259,10 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
     case cancel(Cuecast_V1_Cancel)
     case list(Cuecast_V1_List)
     case postpone(Cuecast_V1_Postpone)
+    case signal(Cuecast_V1_Signal)
+    case putList(Cuecast_V1_PutList)
+    case removeList(Cuecast_V1_RemoveList)
+    case lists(Cuecast_V1_Lists)
 
   }
 
@@ -439,6 +523,104 @@ nonisolated struct Cuecast_V1_Postpone: Sendable {
   fileprivate var _fromUs: Int64? = nil
 }
 
+/// What an encoder, a playlist, an automation system or a person says about the programme of a stream. The gateway makes breaks of
+/// it, by the stream's cue policy.
+///
+/// A signal that repeats an earlier one changes nothing. `expected_revision` does not go with it.
+nonisolated struct Cuecast_V1_Signal: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var stream: String = String()
+
+  /// Who says it; the same rule as for a break id. Two watchers of one encoder have the same source.
+  var source: String = String()
+
+  var kind: Cuecast_V1_SignalKind = .unspecified
+
+  /// By which the signals of one break are known, unique in its source while the break lasts: 1 to 64 printable ASCII characters, no space.
+  var eventID: String = String()
+
+  /// When it is so: when the break starts, of OUT, or ends, of IN. Absent: now. CANCEL has none.
+  var start: Cuecast_V1_Start {
+    get {_start ?? Cuecast_V1_Start()}
+    set {_start = newValue}
+  }
+  /// Returns true if `start` has been explicitly set.
+  var hasStart: Bool {self._start != nil}
+  /// Clears the value of `start`. Subsequent reads from it will return its default value.
+  mutating func clearStart() {self._start = nil}
+
+  /// The start is a place in the programme that listeners behind live have not reached yet: it may lie in the past, and is not moved.
+  var programmeTime: Bool = false
+
+  /// Of OUT: how long the break is to last; absent: not said.
+  var durationMs: UInt32 {
+    get {_durationMs ?? 0}
+    set {_durationMs = newValue}
+  }
+  /// Returns true if `durationMs` has been explicitly set.
+  var hasDurationMs: Bool {self._durationMs != nil}
+  /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDurationMs() {self._durationMs = nil}
+
+  /// As the source wrote it, for records; at most 4096 bytes.
+  var raw: Data = Data()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _start: Cuecast_V1_Start? = nil
+  fileprivate var _durationMs: UInt32? = nil
+}
+
+/// Keeps a named list of advertisements, for breaks that are signalled; or replaces it.
+///
+/// `expected_revision` is the revision of the list (AdListInfo), and 0 says that there is no such list yet.
+nonisolated struct Cuecast_V1_PutList: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The same rule as for a break id.
+  var name: String = String()
+
+  var advertisements: [Cuecast_V1_Advertisement] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// Removes a list; refused as WRONG_STATE while the cue policy names it.
+nonisolated struct Cuecast_V1_RemoveList: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var name: String = String()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// Asks for a list with its advertisements, or for the names of all.
+nonisolated struct Cuecast_V1_Lists: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Empty: all.
+  var name: String = String()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 nonisolated struct Cuecast_V1_List: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -457,54 +639,158 @@ nonisolated struct Cuecast_V1_List: Sendable {
   init() {}
 }
 
-nonisolated struct Cuecast_V1_BroadcastReply: Sendable {
+nonisolated struct Cuecast_V1_BroadcastReply: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var requestID: UInt64 = 0
+  var requestID: UInt64 {
+    get {_storage._requestID}
+    set {_uniqueStorage()._requestID = newValue}
+  }
 
-  var status: Cuecast_V1_StatusCode = .unspecified
+  var status: Cuecast_V1_StatusCode {
+    get {_storage._status}
+    set {_uniqueStorage()._status = newValue}
+  }
 
-  var message: String = String()
+  var message: String {
+    get {_storage._message}
+    set {_uniqueStorage()._message = newValue}
+  }
 
-  var retry: Bool = false
+  var retry: Bool {
+    get {_storage._retry}
+    set {_uniqueStorage()._retry = newValue}
+  }
 
-  var retryAfterMs: UInt32 = 0
+  var retryAfterMs: UInt32 {
+    get {_storage._retryAfterMs}
+    set {_uniqueStorage()._retryAfterMs = newValue}
+  }
 
-  var gatewayUs: Int64 = 0
+  var gatewayUs: Int64 {
+    get {_storage._gatewayUs}
+    set {_uniqueStorage()._gatewayUs = newValue}
+  }
 
   /// The break as it stands after the request.
   var `break`: Cuecast_V1_BreakInfo {
-    get {_break ?? Cuecast_V1_BreakInfo()}
-    set {_break = newValue}
+    get {_storage._break ?? Cuecast_V1_BreakInfo()}
+    set {_uniqueStorage()._break = newValue}
   }
   /// Returns true if ``break`` has been explicitly set.
-  var hasBreak: Bool {self._break != nil}
+  var hasBreak: Bool {_storage._break != nil}
   /// Clears the value of ``break``. Subsequent reads from it will return its default value.
-  mutating func clearBreak() {self._break = nil}
+  mutating func clearBreak() {_uniqueStorage()._break = nil}
 
   var list: Cuecast_V1_BreakList {
-    get {_list ?? Cuecast_V1_BreakList()}
-    set {_list = newValue}
+    get {_storage._list ?? Cuecast_V1_BreakList()}
+    set {_uniqueStorage()._list = newValue}
   }
   /// Returns true if `list` has been explicitly set.
-  var hasList: Bool {self._list != nil}
+  var hasList: Bool {_storage._list != nil}
   /// Clears the value of `list`. Subsequent reads from it will return its default value.
-  mutating func clearList() {self._list = nil}
+  mutating func clearList() {_uniqueStorage()._list = nil}
 
   /// The trace of the request with the gateway's span for it, as Notice has it; empty unless the gateway traces this request.
-  var trace: Data = Data()
+  var trace: Data {
+    get {_storage._trace}
+    set {_uniqueStorage()._trace = newValue}
+  }
 
   /// Whether the request changed something; false: the break was already as asked for, or the request changes nothing.
-  var changed: Bool = false
+  var changed: Bool {
+    get {_storage._changed}
+    set {_uniqueStorage()._changed = newValue}
+  }
+
+  /// The list as it stands after the request, or as it is asked for.
+  var adList: Cuecast_V1_AdList {
+    get {_storage._adList ?? Cuecast_V1_AdList()}
+    set {_uniqueStorage()._adList = newValue}
+  }
+  /// Returns true if `adList` has been explicitly set.
+  var hasAdList: Bool {_storage._adList != nil}
+  /// Clears the value of `adList`. Subsequent reads from it will return its default value.
+  mutating func clearAdList() {_uniqueStorage()._adList = nil}
+
+  var adLists: Cuecast_V1_AdLists {
+    get {_storage._adLists ?? Cuecast_V1_AdLists()}
+    set {_uniqueStorage()._adLists = newValue}
+  }
+  /// Returns true if `adLists` has been explicitly set.
+  var hasAdLists: Bool {_storage._adLists != nil}
+  /// Clears the value of `adLists`. Subsequent reads from it will return its default value.
+  mutating func clearAdLists() {_uniqueStorage()._adLists = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _break: Cuecast_V1_BreakInfo? = nil
-  fileprivate var _list: Cuecast_V1_BreakList? = nil
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+nonisolated struct Cuecast_V1_AdListInfo: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var name: String = String()
+
+  /// 1 when it was put, and one more with each change. A list that is put again after it was removed begins with 1.
+  var revision: UInt64 = 0
+
+  var advertisementCount: UInt32 = 0
+
+  /// How long all of them last.
+  var durationMs: UInt64 = 0
+
+  /// When it was changed last, and by whom; empty where broadcasters are not told apart.
+  var changedUs: Int64 = 0
+
+  var broadcaster: String = String()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_AdList: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var info: Cuecast_V1_AdListInfo {
+    get {_info ?? Cuecast_V1_AdListInfo()}
+    set {_info = newValue}
+  }
+  /// Returns true if `info` has been explicitly set.
+  var hasInfo: Bool {self._info != nil}
+  /// Clears the value of `info`. Subsequent reads from it will return its default value.
+  mutating func clearInfo() {self._info = nil}
+
+  /// Only in the answer to a request for one list.
+  var advertisements: [Cuecast_V1_Advertisement] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _info: Cuecast_V1_AdListInfo? = nil
+}
+
+nonisolated struct Cuecast_V1_AdLists: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// In the order of their names.
+  var lists: [Cuecast_V1_AdListInfo] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_BreakList: Sendable {
@@ -648,13 +934,17 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
 
 fileprivate nonisolated let _protobuf_package = "cuecast.v1"
 
+nonisolated extension Cuecast_V1_SignalKind: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0SIGNAL_KIND_UNSPECIFIED\0\u{1}SIGNAL_KIND_OUT\0\u{1}SIGNAL_KIND_IN\0\u{1}SIGNAL_KIND_CANCEL\0")
+}
+
 nonisolated extension Cuecast_V1_BreakState: SwiftProtobuf._ProtoNameProviding {
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0BREAK_STATE_UNSPECIFIED\0\u{1}BREAK_STATE_SCHEDULED\0\u{1}BREAK_STATE_CUED\0\u{1}BREAK_STATE_ANNOUNCED\0\u{1}BREAK_STATE_LIVE\0\u{1}BREAK_STATE_COMPLETE\0\u{1}BREAK_STATE_CANCELLED\0\u{1}BREAK_STATE_EXPIRED\0")
 }
 
 nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{1}traceparent\0\u{2}\u{6}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{1}traceparent\0\u{2}\u{6}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0\u{1}lists\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -757,6 +1047,58 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
           self.kind = .postpone(v)
         }
       }()
+      case 17: try {
+        var v: Cuecast_V1_Signal?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .signal(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .signal(v)
+        }
+      }()
+      case 18: try {
+        var v: Cuecast_V1_PutList?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .putList(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .putList(v)
+        }
+      }()
+      case 19: try {
+        var v: Cuecast_V1_RemoveList?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .removeList(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .removeList(v)
+        }
+      }()
+      case 20: try {
+        var v: Cuecast_V1_Lists?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .lists(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .lists(v)
+        }
+      }()
       default: break
       }
     }
@@ -807,6 +1149,22 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
     case .postpone?: try {
       guard case .postpone(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+    }()
+    case .signal?: try {
+      guard case .signal(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
+    }()
+    case .putList?: try {
+      guard case .putList(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+    }()
+    case .removeList?: try {
+      guard case .removeList(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 19)
+    }()
+    case .lists?: try {
+      guard case .lists(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
     }()
     case nil: break
     }
@@ -1203,6 +1561,170 @@ nonisolated extension Cuecast_V1_Postpone: SwiftProtobuf.Message, SwiftProtobuf.
   }
 }
 
+nonisolated extension Cuecast_V1_Signal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Signal"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}source\0\u{1}kind\0\u{3}event_id\0\u{1}start\0\u{3}programme_time\0\u{3}duration_ms\0\u{1}raw\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.eventID) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._start) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.programmeTime) }()
+      case 7: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self.raw) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.stream.isEmpty {
+      try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
+    }
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 2)
+    }
+    if self.kind != .unspecified {
+      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 3)
+    }
+    if !self.eventID.isEmpty {
+      try visitor.visitSingularStringField(value: self.eventID, fieldNumber: 4)
+    }
+    try { if let v = self._start {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    if self.programmeTime != false {
+      try visitor.visitSingularBoolField(value: self.programmeTime, fieldNumber: 6)
+    }
+    try { if let v = self._durationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 7)
+    } }()
+    if !self.raw.isEmpty {
+      try visitor.visitSingularBytesField(value: self.raw, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Signal, rhs: Cuecast_V1_Signal) -> Bool {
+    if lhs.stream != rhs.stream {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.eventID != rhs.eventID {return false}
+    if lhs._start != rhs._start {return false}
+    if lhs.programmeTime != rhs.programmeTime {return false}
+    if lhs._durationMs != rhs._durationMs {return false}
+    if lhs.raw != rhs.raw {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_PutList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".PutList"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}advertisements\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.advertisements) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.advertisements.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.advertisements, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_PutList, rhs: Cuecast_V1_PutList) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.advertisements != rhs.advertisements {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_RemoveList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".RemoveList"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_RemoveList, rhs: Cuecast_V1_RemoveList) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_Lists: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Lists"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Lists, rhs: Cuecast_V1_Lists) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".List"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}after\0")
@@ -1245,7 +1767,154 @@ nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastReply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0\u{1}changed\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0\u{1}changed\0\u{3}ad_list\0\u{3}ad_lists\0")
+
+  fileprivate class _StorageClass {
+    var _requestID: UInt64 = 0
+    var _status: Cuecast_V1_StatusCode = .unspecified
+    var _message: String = String()
+    var _retry: Bool = false
+    var _retryAfterMs: UInt32 = 0
+    var _gatewayUs: Int64 = 0
+    var _break: Cuecast_V1_BreakInfo? = nil
+    var _list: Cuecast_V1_BreakList? = nil
+    var _trace: Data = Data()
+    var _changed: Bool = false
+    var _adList: Cuecast_V1_AdList? = nil
+    var _adLists: Cuecast_V1_AdLists? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _requestID = source._requestID
+      _status = source._status
+      _message = source._message
+      _retry = source._retry
+      _retryAfterMs = source._retryAfterMs
+      _gatewayUs = source._gatewayUs
+      _break = source._break
+      _list = source._list
+      _trace = source._trace
+      _changed = source._changed
+      _adList = source._adList
+      _adLists = source._adLists
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._requestID) }()
+        case 2: try { try decoder.decodeSingularEnumField(value: &_storage._status) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._message) }()
+        case 4: try { try decoder.decodeSingularBoolField(value: &_storage._retry) }()
+        case 5: try { try decoder.decodeSingularUInt32Field(value: &_storage._retryAfterMs) }()
+        case 6: try { try decoder.decodeSingularInt64Field(value: &_storage._gatewayUs) }()
+        case 10: try { try decoder.decodeSingularMessageField(value: &_storage._break) }()
+        case 11: try { try decoder.decodeSingularMessageField(value: &_storage._list) }()
+        case 12: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
+        case 13: try { try decoder.decodeSingularBoolField(value: &_storage._changed) }()
+        case 14: try { try decoder.decodeSingularMessageField(value: &_storage._adList) }()
+        case 15: try { try decoder.decodeSingularMessageField(value: &_storage._adLists) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._requestID != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._requestID, fieldNumber: 1)
+      }
+      if _storage._status != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._status, fieldNumber: 2)
+      }
+      if !_storage._message.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._message, fieldNumber: 3)
+      }
+      if _storage._retry != false {
+        try visitor.visitSingularBoolField(value: _storage._retry, fieldNumber: 4)
+      }
+      if _storage._retryAfterMs != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._retryAfterMs, fieldNumber: 5)
+      }
+      if _storage._gatewayUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._gatewayUs, fieldNumber: 6)
+      }
+      try { if let v = _storage._break {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+      } }()
+      try { if let v = _storage._list {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+      } }()
+      if !_storage._trace.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._trace, fieldNumber: 12)
+      }
+      if _storage._changed != false {
+        try visitor.visitSingularBoolField(value: _storage._changed, fieldNumber: 13)
+      }
+      try { if let v = _storage._adList {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+      } }()
+      try { if let v = _storage._adLists {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      } }()
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_BroadcastReply, rhs: Cuecast_V1_BroadcastReply) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._requestID != rhs_storage._requestID {return false}
+        if _storage._status != rhs_storage._status {return false}
+        if _storage._message != rhs_storage._message {return false}
+        if _storage._retry != rhs_storage._retry {return false}
+        if _storage._retryAfterMs != rhs_storage._retryAfterMs {return false}
+        if _storage._gatewayUs != rhs_storage._gatewayUs {return false}
+        if _storage._break != rhs_storage._break {return false}
+        if _storage._list != rhs_storage._list {return false}
+        if _storage._trace != rhs_storage._trace {return false}
+        if _storage._changed != rhs_storage._changed {return false}
+        if _storage._adList != rhs_storage._adList {return false}
+        if _storage._adLists != rhs_storage._adLists {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_AdListInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AdListInfo"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}revision\0\u{3}advertisement_count\0\u{3}duration_ms\0\u{3}changed_us\0\u{1}broadcaster\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1253,16 +1922,63 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.requestID) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.status) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
-      case 4: try { try decoder.decodeSingularBoolField(value: &self.retry) }()
-      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.retryAfterMs) }()
-      case 6: try { try decoder.decodeSingularInt64Field(value: &self.gatewayUs) }()
-      case 10: try { try decoder.decodeSingularMessageField(value: &self._break) }()
-      case 11: try { try decoder.decodeSingularMessageField(value: &self._list) }()
-      case 12: try { try decoder.decodeSingularBytesField(value: &self.trace) }()
-      case 13: try { try decoder.decodeSingularBoolField(value: &self.changed) }()
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.revision) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.advertisementCount) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.durationMs) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.changedUs) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.broadcaster) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if self.revision != 0 {
+      try visitor.visitSingularUInt64Field(value: self.revision, fieldNumber: 2)
+    }
+    if self.advertisementCount != 0 {
+      try visitor.visitSingularUInt32Field(value: self.advertisementCount, fieldNumber: 3)
+    }
+    if self.durationMs != 0 {
+      try visitor.visitSingularUInt64Field(value: self.durationMs, fieldNumber: 4)
+    }
+    if self.changedUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.changedUs, fieldNumber: 5)
+    }
+    if !self.broadcaster.isEmpty {
+      try visitor.visitSingularStringField(value: self.broadcaster, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_AdListInfo, rhs: Cuecast_V1_AdListInfo) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.revision != rhs.revision {return false}
+    if lhs.advertisementCount != rhs.advertisementCount {return false}
+    if lhs.durationMs != rhs.durationMs {return false}
+    if lhs.changedUs != rhs.changedUs {return false}
+    if lhs.broadcaster != rhs.broadcaster {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_AdList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AdList"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}info\0\u{1}advertisements\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._info) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.advertisements) }()
       default: break
       }
     }
@@ -1273,50 +1989,48 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    if self.requestID != 0 {
-      try visitor.visitSingularUInt64Field(value: self.requestID, fieldNumber: 1)
-    }
-    if self.status != .unspecified {
-      try visitor.visitSingularEnumField(value: self.status, fieldNumber: 2)
-    }
-    if !self.message.isEmpty {
-      try visitor.visitSingularStringField(value: self.message, fieldNumber: 3)
-    }
-    if self.retry != false {
-      try visitor.visitSingularBoolField(value: self.retry, fieldNumber: 4)
-    }
-    if self.retryAfterMs != 0 {
-      try visitor.visitSingularUInt32Field(value: self.retryAfterMs, fieldNumber: 5)
-    }
-    if self.gatewayUs != 0 {
-      try visitor.visitSingularInt64Field(value: self.gatewayUs, fieldNumber: 6)
-    }
-    try { if let v = self._break {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    try { if let v = self._info {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
-    try { if let v = self._list {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-    } }()
-    if !self.trace.isEmpty {
-      try visitor.visitSingularBytesField(value: self.trace, fieldNumber: 12)
-    }
-    if self.changed != false {
-      try visitor.visitSingularBoolField(value: self.changed, fieldNumber: 13)
+    if !self.advertisements.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.advertisements, fieldNumber: 2)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  static func ==(lhs: Cuecast_V1_BroadcastReply, rhs: Cuecast_V1_BroadcastReply) -> Bool {
-    if lhs.requestID != rhs.requestID {return false}
-    if lhs.status != rhs.status {return false}
-    if lhs.message != rhs.message {return false}
-    if lhs.retry != rhs.retry {return false}
-    if lhs.retryAfterMs != rhs.retryAfterMs {return false}
-    if lhs.gatewayUs != rhs.gatewayUs {return false}
-    if lhs._break != rhs._break {return false}
-    if lhs._list != rhs._list {return false}
-    if lhs.trace != rhs.trace {return false}
-    if lhs.changed != rhs.changed {return false}
+  static func ==(lhs: Cuecast_V1_AdList, rhs: Cuecast_V1_AdList) -> Bool {
+    if lhs._info != rhs._info {return false}
+    if lhs.advertisements != rhs.advertisements {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_AdLists: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AdLists"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lists\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.lists) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.lists.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.lists, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_AdLists, rhs: Cuecast_V1_AdLists) -> Bool {
+    if lhs.lists != rhs.lists {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -228,6 +228,30 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     set {_uniqueStorage()._kind = .expecting(newValue)}
   }
 
+  var signal: Cuecast_V1_SignalEntry {
+    get {
+      if case .signal(let v)? = _storage._kind {return v}
+      return Cuecast_V1_SignalEntry()
+    }
+    set {_uniqueStorage()._kind = .signal(newValue)}
+  }
+
+  var putList: Cuecast_V1_PutList {
+    get {
+      if case .putList(let v)? = _storage._kind {return v}
+      return Cuecast_V1_PutList()
+    }
+    set {_uniqueStorage()._kind = .putList(newValue)}
+  }
+
+  var removeList: Cuecast_V1_RemoveList {
+    get {
+      if case .removeList(let v)? = _storage._kind {return v}
+      return Cuecast_V1_RemoveList()
+    }
+    set {_uniqueStorage()._kind = .removeList(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -241,6 +265,9 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     case housekeeping(Cuecast_V1_HousekeepingEntry)
     case postpone(Cuecast_V1_PostponeEntry)
     case expecting(Cuecast_V1_ExpectingEntry)
+    case signal(Cuecast_V1_SignalEntry)
+    case putList(Cuecast_V1_PutList)
+    case removeList(Cuecast_V1_RemoveList)
 
   }
 
@@ -311,6 +338,22 @@ nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
     set {kind = .postpone(newValue)}
   }
 
+  var putList: Cuecast_V1_PutList {
+    get {
+      if case .putList(let v)? = kind {return v}
+      return Cuecast_V1_PutList()
+    }
+    set {kind = .putList(newValue)}
+  }
+
+  var removeList: Cuecast_V1_RemoveList {
+    get {
+      if case .removeList(let v)? = kind {return v}
+      return Cuecast_V1_RemoveList()
+    }
+    set {kind = .removeList(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -320,6 +363,8 @@ nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
     case end(Cuecast_V1_End)
     case cancel(Cuecast_V1_Cancel)
     case postpone(Cuecast_V1_PostponeEntry)
+    case putList(Cuecast_V1_PutList)
+    case removeList(Cuecast_V1_RemoveList)
 
   }
 
@@ -497,6 +542,97 @@ nonisolated struct Cuecast_V1_PostponeEntry: Sendable {
   fileprivate var _window: Cuecast_V1_RequestWindow? = nil
 }
 
+/// A signal, with all that the gateway's clock, the stream's cue policy and its list say about it: a reader needs neither to come to
+/// the same breaks.
+nonisolated struct Cuecast_V1_SignalEntry: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var signal: Cuecast_V1_Signal {
+    get {_storage._signal ?? Cuecast_V1_Signal()}
+    set {_uniqueStorage()._signal = newValue}
+  }
+  /// Returns true if `signal` has been explicitly set.
+  var hasSignal: Bool {_storage._signal != nil}
+  /// Clears the value of `signal`. Subsequent reads from it will return its default value.
+  mutating func clearSignal() {_uniqueStorage()._signal = nil}
+
+  /// When the break starts or ends by the gateway's clock; of CANCEL: when it was received.
+  var atUs: Int64 {
+    get {_storage._atUs}
+    set {_uniqueStorage()._atUs = newValue}
+  }
+
+  /// As in PublishEntry, for that start.
+  var announceUs: Int64 {
+    get {_storage._announceUs}
+    set {_uniqueStorage()._announceUs = newValue}
+  }
+
+  var window: Cuecast_V1_RequestWindow {
+    get {_storage._window ?? Cuecast_V1_RequestWindow()}
+    set {_uniqueStorage()._window = newValue}
+  }
+  /// Returns true if `window` has been explicitly set.
+  var hasWindow: Bool {_storage._window != nil}
+  /// Clears the value of `window`. Subsequent reads from it will return its default value.
+  mutating func clearWindow() {_uniqueStorage()._window = nil}
+
+  var rule: Cuecast_V1_SignalRule {
+    get {_storage._rule ?? Cuecast_V1_SignalRule()}
+    set {_uniqueStorage()._rule = newValue}
+  }
+  /// Returns true if `rule` has been explicitly set.
+  var hasRule: Bool {_storage._rule != nil}
+  /// Clears the value of `rule`. Subsequent reads from it will return its default value.
+  mutating func clearRule() {_uniqueStorage()._rule = nil}
+
+  /// Of OUT: of the list that the cue policy names.
+  var advertisements: [Cuecast_V1_Advertisement] {
+    get {_storage._advertisements}
+    set {_uniqueStorage()._advertisements = newValue}
+  }
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+/// What the stream's cue policy says about a signal.
+nonisolated struct Cuecast_V1_SignalRule: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Where the source stands among those of the policy: lower goes first.
+  var rank: UInt32 = 0
+
+  /// Starts that lie this close to each other are of one break.
+  var toleranceMs: UInt32 = 0
+
+  /// How long a break lasts of which no signal says it; absent: until the safety limit.
+  var defaultDurationMs: UInt32 {
+    get {_defaultDurationMs ?? 0}
+    set {_defaultDurationMs = newValue}
+  }
+  /// Returns true if `defaultDurationMs` has been explicitly set.
+  var hasDefaultDurationMs: Bool {self._defaultDurationMs != nil}
+  /// Clears the value of `defaultDurationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDefaultDurationMs() {self._defaultDurationMs = nil}
+
+  /// The longest that a break lasts of which nothing else says it.
+  var safetyDurationMs: UInt32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _defaultDurationMs: UInt32? = nil
+}
+
 /// A timer's decision. It names the break by number, so that a repeat is harmless.
 nonisolated struct Cuecast_V1_AnnounceEntry: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -653,12 +789,34 @@ nonisolated struct Cuecast_V1_BoardState: Sendable {
   /// Breaks of any stream.
   var breaks: [Cuecast_V1_BreakRecord] = []
 
+  var adLists: [Cuecast_V1_AdListRecord] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _retentionUs: Int64? = nil
   fileprivate var _newestUs: Int64? = nil
+}
+
+nonisolated struct Cuecast_V1_AdListRecord: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var name: String = String()
+
+  var revision: UInt64 = 0
+
+  var changedUs: Int64 = 0
+
+  var broadcaster: String = String()
+
+  var advertisements: [Cuecast_V1_Advertisement] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_StreamState: Sendable {
@@ -824,11 +982,95 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     set {_uniqueStorage()._trace = newValue}
   }
 
+  /// What signals said about it; absent where none did.
+  var signals: Cuecast_V1_BreakSignals {
+    get {_storage._signals ?? Cuecast_V1_BreakSignals()}
+    set {_uniqueStorage()._signals = newValue}
+  }
+  /// Returns true if `signals` has been explicitly set.
+  var hasSignals: Bool {_storage._signals != nil}
+  /// Clears the value of `signals`. Subsequent reads from it will return its default value.
+  mutating func clearSignals() {_uniqueStorage()._signals = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+nonisolated struct Cuecast_V1_BreakSignals: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Whether a signal opened it; false: a broadcaster published it.
+  var opened: Bool = false
+
+  /// How long it lasts where no signal says it; absent: until the safety limit.
+  var defaultDurationMs: UInt32 {
+    get {_defaultDurationMs ?? 0}
+    set {_defaultDurationMs = newValue}
+  }
+  /// Returns true if `defaultDurationMs` has been explicitly set.
+  var hasDefaultDurationMs: Bool {self._defaultDurationMs != nil}
+  /// Clears the value of `defaultDurationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDefaultDurationMs() {self._defaultDurationMs = nil}
+
+  /// By source and event id.
+  var claims: [Cuecast_V1_SignalClaim] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _defaultDurationMs: UInt32? = nil
+}
+
+/// What the signals of one event of one source say about a break.
+nonisolated struct Cuecast_V1_SignalClaim: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var source: String = String()
+
+  var eventID: String = String()
+
+  var rank: UInt32 = 0
+
+  var startUs: Int64 = 0
+
+  var programmeTime: Bool = false
+
+  var durationMs: UInt32 {
+    get {_durationMs ?? 0}
+    set {_durationMs = newValue}
+  }
+  /// Returns true if `durationMs` has been explicitly set.
+  var hasDurationMs: Bool {self._durationMs != nil}
+  /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDurationMs() {self._durationMs = nil}
+
+  /// Where an IN ends it.
+  var endUs: Int64 {
+    get {_endUs ?? 0}
+    set {_endUs = newValue}
+  }
+  /// Returns true if `endUs` has been explicitly set.
+  var hasEndUs: Bool {self._endUs != nil}
+  /// Clears the value of `endUs`. Subsequent reads from it will return its default value.
+  mutating func clearEndUs() {self._endUs = nil}
+
+  /// It was taken back.
+  var cancelled: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _durationMs: UInt32? = nil
+  fileprivate var _endUs: Int64? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -915,7 +1157,7 @@ nonisolated extension Cuecast_V1_AppendID: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{1}trace\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{1}trace\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0")
 
   fileprivate class _StorageClass {
     var _atUs: Int64 = 0
@@ -1087,6 +1329,45 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
             _storage._kind = .expecting(v)
           }
         }()
+        case 20: try {
+          var v: Cuecast_V1_SignalEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .signal(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .signal(v)
+          }
+        }()
+        case 21: try {
+          var v: Cuecast_V1_PutList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .putList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .putList(v)
+          }
+        }()
+        case 22: try {
+          var v: Cuecast_V1_RemoveList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .removeList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .removeList(v)
+          }
+        }()
         default: break
         }
       }
@@ -1149,6 +1430,18 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
         guard case .expecting(let v)? = _storage._kind else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 19)
       }()
+      case .signal?: try {
+        guard case .signal(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
+      }()
+      case .putList?: try {
+        guard case .putList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      }()
+      case .removeList?: try {
+        guard case .removeList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
+      }()
       case nil: break
       }
     }
@@ -1175,7 +1468,7 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Cuecast_V1_ExpectingEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".ExpectingEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}revision\0\u{2}\u{9}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{2}\u{4}postpone\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}revision\0\u{2}\u{9}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{2}\u{4}postpone\0\u{4}\u{3}put_list\0\u{3}remove_list\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1262,6 +1555,32 @@ nonisolated extension Cuecast_V1_ExpectingEntry: SwiftProtobuf.Message, SwiftPro
           self.kind = .postpone(v)
         }
       }()
+      case 21: try {
+        var v: Cuecast_V1_PutList?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .putList(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .putList(v)
+        }
+      }()
+      case 22: try {
+        var v: Cuecast_V1_RemoveList?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .removeList(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .removeList(v)
+        }
+      }()
       default: break
       }
     }
@@ -1299,6 +1618,14 @@ nonisolated extension Cuecast_V1_ExpectingEntry: SwiftProtobuf.Message, SwiftPro
     case .postpone?: try {
       guard case .postpone(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+    }()
+    case .putList?: try {
+      guard case .putList(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+    }()
+    case .removeList?: try {
+      guard case .removeList(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
     }()
     case nil: break
     }
@@ -1504,6 +1831,160 @@ nonisolated extension Cuecast_V1_PostponeEntry: SwiftProtobuf.Message, SwiftProt
     if lhs.fromUs != rhs.fromUs {return false}
     if lhs.announceUs != rhs.announceUs {return false}
     if lhs._window != rhs._window {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_SignalEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".SignalEntry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}signal\0\u{3}at_us\0\u{3}announce_us\0\u{1}window\0\u{1}rule\0\u{1}advertisements\0")
+
+  fileprivate class _StorageClass {
+    var _signal: Cuecast_V1_Signal? = nil
+    var _atUs: Int64 = 0
+    var _announceUs: Int64 = 0
+    var _window: Cuecast_V1_RequestWindow? = nil
+    var _rule: Cuecast_V1_SignalRule? = nil
+    var _advertisements: [Cuecast_V1_Advertisement] = []
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _signal = source._signal
+      _atUs = source._atUs
+      _announceUs = source._announceUs
+      _window = source._window
+      _rule = source._rule
+      _advertisements = source._advertisements
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._signal) }()
+        case 2: try { try decoder.decodeSingularInt64Field(value: &_storage._atUs) }()
+        case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._announceUs) }()
+        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._window) }()
+        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._rule) }()
+        case 6: try { try decoder.decodeRepeatedMessageField(value: &_storage._advertisements) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._signal {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if _storage._atUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._atUs, fieldNumber: 2)
+      }
+      if _storage._announceUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._announceUs, fieldNumber: 3)
+      }
+      try { if let v = _storage._window {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._rule {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      } }()
+      if !_storage._advertisements.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._advertisements, fieldNumber: 6)
+      }
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_SignalEntry, rhs: Cuecast_V1_SignalEntry) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._signal != rhs_storage._signal {return false}
+        if _storage._atUs != rhs_storage._atUs {return false}
+        if _storage._announceUs != rhs_storage._announceUs {return false}
+        if _storage._window != rhs_storage._window {return false}
+        if _storage._rule != rhs_storage._rule {return false}
+        if _storage._advertisements != rhs_storage._advertisements {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_SignalRule: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".SignalRule"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rank\0\u{3}tolerance_ms\0\u{3}default_duration_ms\0\u{3}safety_duration_ms\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.rank) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.toleranceMs) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self._defaultDurationMs) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.safetyDurationMs) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.rank != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rank, fieldNumber: 1)
+    }
+    if self.toleranceMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.toleranceMs, fieldNumber: 2)
+    }
+    try { if let v = self._defaultDurationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 3)
+    } }()
+    if self.safetyDurationMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.safetyDurationMs, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_SignalRule, rhs: Cuecast_V1_SignalRule) -> Bool {
+    if lhs.rank != rhs.rank {return false}
+    if lhs.toleranceMs != rhs.toleranceMs {return false}
+    if lhs._defaultDurationMs != rhs._defaultDurationMs {return false}
+    if lhs.safetyDurationMs != rhs.safetyDurationMs {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1760,7 +2241,7 @@ nonisolated extension Cuecast_V1_DeliveryEntry: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BoardState"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0\u{3}ad_lists\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1775,6 +2256,7 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
       case 5: try { try decoder.decodeSingularUInt64Field(value: &self.retiredSequence) }()
       case 6: try { try decoder.decodeRepeatedFixed64Field(value: &self.retiredHashes) }()
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
+      case 8: try { try decoder.decodeRepeatedMessageField(value: &self.adLists) }()
       default: break
       }
     }
@@ -1806,6 +2288,9 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if !self.breaks.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.breaks, fieldNumber: 7)
     }
+    if !self.adLists.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.adLists, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1817,6 +2302,57 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if lhs.retiredSequence != rhs.retiredSequence {return false}
     if lhs.retiredHashes != rhs.retiredHashes {return false}
     if lhs.breaks != rhs.breaks {return false}
+    if lhs.adLists != rhs.adLists {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_AdListRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AdListRecord"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}revision\0\u{3}changed_us\0\u{1}broadcaster\0\u{1}advertisements\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.revision) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.changedUs) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.broadcaster) }()
+      case 5: try { try decoder.decodeRepeatedMessageField(value: &self.advertisements) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if self.revision != 0 {
+      try visitor.visitSingularUInt64Field(value: self.revision, fieldNumber: 2)
+    }
+    if self.changedUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.changedUs, fieldNumber: 3)
+    }
+    if !self.broadcaster.isEmpty {
+      try visitor.visitSingularStringField(value: self.broadcaster, fieldNumber: 4)
+    }
+    if !self.advertisements.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.advertisements, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_AdListRecord, rhs: Cuecast_V1_AdListRecord) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.revision != rhs.revision {return false}
+    if lhs.changedUs != rhs.changedUs {return false}
+    if lhs.broadcaster != rhs.broadcaster {return false}
+    if lhs.advertisements != rhs.advertisements {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1864,7 +2400,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0\u{1}signals\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1887,6 +2423,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _announcedUs: Int64? = nil
     var _revision: UInt64 = 0
     var _trace: Data = Data()
+    var _signals: Cuecast_V1_BreakSignals? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1917,6 +2454,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _announcedUs = source._announcedUs
       _revision = source._revision
       _trace = source._trace
+      _signals = source._signals
     }
   }
 
@@ -1955,6 +2493,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._announcedUs) }()
         case 19: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
         case 20: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
+        case 21: try { try decoder.decodeSingularMessageField(value: &_storage._signals) }()
         default: break
         }
       }
@@ -2027,6 +2566,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       if !_storage._trace.isEmpty {
         try visitor.visitSingularBytesField(value: _storage._trace, fieldNumber: 20)
       }
+      try { if let v = _storage._signals {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2056,10 +2598,124 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._announcedUs != rhs_storage._announcedUs {return false}
         if _storage._revision != rhs_storage._revision {return false}
         if _storage._trace != rhs_storage._trace {return false}
+        if _storage._signals != rhs_storage._signals {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_BreakSignals: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".BreakSignals"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}opened\0\u{3}default_duration_ms\0\u{1}claims\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.opened) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self._defaultDurationMs) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.claims) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.opened != false {
+      try visitor.visitSingularBoolField(value: self.opened, fieldNumber: 1)
+    }
+    try { if let v = self._defaultDurationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 2)
+    } }()
+    if !self.claims.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.claims, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_BreakSignals, rhs: Cuecast_V1_BreakSignals) -> Bool {
+    if lhs.opened != rhs.opened {return false}
+    if lhs._defaultDurationMs != rhs._defaultDurationMs {return false}
+    if lhs.claims != rhs.claims {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_SignalClaim: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".SignalClaim"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}source\0\u{3}event_id\0\u{1}rank\0\u{3}start_us\0\u{3}programme_time\0\u{3}duration_ms\0\u{3}end_us\0\u{1}cancelled\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.eventID) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.rank) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.startUs) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.programmeTime) }()
+      case 6: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self._endUs) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.cancelled) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 1)
+    }
+    if !self.eventID.isEmpty {
+      try visitor.visitSingularStringField(value: self.eventID, fieldNumber: 2)
+    }
+    if self.rank != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rank, fieldNumber: 3)
+    }
+    if self.startUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.startUs, fieldNumber: 4)
+    }
+    if self.programmeTime != false {
+      try visitor.visitSingularBoolField(value: self.programmeTime, fieldNumber: 5)
+    }
+    try { if let v = self._durationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._endUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 7)
+    } }()
+    if self.cancelled != false {
+      try visitor.visitSingularBoolField(value: self.cancelled, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_SignalClaim, rhs: Cuecast_V1_SignalClaim) -> Bool {
+    if lhs.source != rhs.source {return false}
+    if lhs.eventID != rhs.eventID {return false}
+    if lhs.rank != rhs.rank {return false}
+    if lhs.startUs != rhs.startUs {return false}
+    if lhs.programmeTime != rhs.programmeTime {return false}
+    if lhs._durationMs != rhs._durationMs {return false}
+    if lhs._endUs != rhs._endUs {return false}
+    if lhs.cancelled != rhs.cancelled {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -51,6 +51,8 @@ package struct BreakRecord: Hashable, Sendable {
     /// The trace of the newest request about it, while a timer will tell listeners of what was asked; `nil`: that is not traced, or no
     /// timer will.
     package var trace: TraceContext?
+    /// What signals said about it; `nil`: none did.
+    package var signals: BreakSignals?
 
     package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {
         self.number = number
@@ -96,6 +98,7 @@ package struct BoardRecord: Hashable, Sendable {
     package var streams: [StreamRecord]
     /// Breaks of any stream.
     package var breaks: [BreakRecord]
+    package var adLists: [AdListRecord]
 
     package init(
         offset: UInt64 = 0,
@@ -104,7 +107,8 @@ package struct BoardRecord: Hashable, Sendable {
         retiredSequence: UInt64 = 0,
         retiredHashes: [UInt64] = [],
         streams: [StreamRecord] = [],
-        breaks: [BreakRecord] = []
+        breaks: [BreakRecord] = [],
+        adLists: [AdListRecord] = []
     ) {
         self.offset = offset
         self.retention = retention
@@ -113,6 +117,7 @@ package struct BoardRecord: Hashable, Sendable {
         self.retiredHashes = retiredHashes
         self.streams = streams
         self.breaks = breaks
+        self.adLists = adLists
     }
 
     /// Reads a snapshot of the lane `breaks`, or a part of one.
@@ -144,6 +149,10 @@ package struct BoardRecord: Hashable, Sendable {
         guard self.breaks.count < 2 || Set(self.breaks.map(\.publish.request.key)).count == self.breaks.count else {
             throw .invalid(field: "breaks", rule: "one is listed twice")
         }
+        self.adLists = try wire.adLists.map { (record) throws(WireError) in try AdListRecord(wire: record) }
+        guard Set(self.adLists.map(\.name)).count == self.adLists.count else {
+            throw .invalid(field: "ad_lists", rule: "one stands there twice")
+        }
     }
 
     /// The snapshot's bytes.
@@ -163,6 +172,7 @@ package struct BoardRecord: Hashable, Sendable {
             bytes += encode(Cuecast_V1_BoardState.with { $0.streams = [stream.wire] })
         }
         for each in self.breaks { bytes += encode(Cuecast_V1_BoardState.with { $0.breaks = [each.wire] }) }
+        for list in self.adLists { bytes += encode(Cuecast_V1_BoardState.with { $0.adLists = [list.wire] }) }
         return bytes
     }
 }
@@ -219,6 +229,7 @@ extension BreakRecord {
         self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
         self.revision = try breakRevision(wire.revision, field: "revision")
         self.trace = TraceContext(bytes: wire.trace)
+        self.signals = wire.hasSignals ? try BreakSignals(wire: wire.signals) : nil
     }
 
     var wire: Cuecast_V1_BreakRecord {
@@ -246,6 +257,7 @@ extension BreakRecord {
             if let announced = self.announced { $0.announcedUs = announced.microseconds }
             $0.revision = self.revision
             if let trace = self.trace { $0.trace = Data(trace.bytes) }
+            if let signals = self.signals { $0.signals = signals.wire }
         }
     }
 }

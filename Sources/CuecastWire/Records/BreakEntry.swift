@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One thing asked of a break, with all that the gateway's clock and configuration decided about it, so that every
+/// One thing asked of a break or an ad list, with all that the gateway's clock and configuration decided about it, so that every
 /// reader of the event log comes to the same result.
 package struct BreakEntry: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
@@ -20,6 +20,10 @@ package struct BreakEntry: Hashable, Sendable {
         case end(BroadcastRequest.End)
         case cancel(BreakKey)
         case postpone(Postpone)
+        /// A signal about a stream; the board finds the break that it means.
+        case signal(Signal)
+        case putList(BroadcastRequest.PutList)
+        case removeList(AdListName)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
         case announce(BreakKey, BreakNumber, window: RequestWindow)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
@@ -125,7 +129,7 @@ package struct BreakEntry: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// The break that it is about; `nil`: it is about the board as a whole.
+    /// The break that it names; `nil`: it is about a stream, an ad list, or the board as a whole.
     package var key: BreakKey? {
         switch self.kind {
         case .publish(let publish): publish.request.key
@@ -134,8 +138,14 @@ package struct BreakEntry: Hashable, Sendable {
         case .update(let update): update.request.key
         case .postpone(let postpone): postpone.request.key
         case .end(let end): end.key
-        case .housekeeping: nil
+        case .signal, .putList, .removeList, .housekeeping: nil
         }
+    }
+
+    /// The stream that it is about; `nil`: it is about no stream.
+    package var stream: StreamID? {
+        if case .signal(let signal) = self.kind { return signal.request.stream }
+        return self.key?.stream
     }
 }
 
@@ -208,9 +218,12 @@ extension BreakEntry {
         case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
         case .postpone(let entry): self.kind = .postpone(try Postpone(wire: entry))
         case .expecting(let entry):
-            var isPublish = false
-            if case .publish = entry.kind { isPublish = true }
-            self.expectedRevision = try breakRevision(entry.revision, field: "revision", mayBeAbsent: isPublish)
+            let makes: Bool
+            switch entry.kind {
+            case .publish, .putList: makes = true
+            default: makes = false
+            }
+            self.expectedRevision = try breakRevision(entry.revision, field: "revision", mayBeAbsent: makes)
             switch entry.kind {
             case .publish(let entry): self.kind = .publish(try Publish(wire: entry))
             case .punch(let entry): self.kind = try .init(wire: entry)
@@ -218,6 +231,8 @@ extension BreakEntry {
             case .end(let entry): self.kind = .end(try BroadcastRequest.End(wire: entry))
             case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
             case .postpone(let entry): self.kind = .postpone(try Postpone(wire: entry))
+            case .putList(let entry): self.kind = .putList(try BroadcastRequest.PutList(wire: entry))
+            case .removeList(let entry): self.kind = .removeList(try AdListName(entry.name))
             case nil: throw .malformed(what: "a break entry that this version knows")
             }
         case .announce(let entry):
@@ -232,6 +247,9 @@ extension BreakEntry {
                 BreakNumber(rawValue: entry.breakNumber)
             )
         case .housekeeping(let entry): self.kind = .housekeeping(Timestamp(microseconds: entry.timeUs))
+        case .signal(let entry): self.kind = .signal(try Signal(wire: entry))
+        case .putList(let entry): self.kind = .putList(try BroadcastRequest.PutList(wire: entry))
+        case .removeList(let entry): self.kind = .removeList(try AdListName(entry.name))
         case nil: throw .malformed(what: "a break entry that this version knows")
         }
     }
@@ -287,10 +305,13 @@ extension BreakEntry.Kind {
                 }
             )
         case .housekeeping(let time): .housekeeping(.with { $0.timeUs = time.microseconds })
+        case .signal(let entry): .signal(entry.wire)
+        case .putList(let entry): .putList(entry.wire)
+        case .removeList(let name): .removeList(name.removeWire)
         }
     }
 
-    /// The same under a condition; `nil` for what timers decide, which has none.
+    /// The same under a condition; `nil` for signals and for what timers decide, which have none.
     fileprivate var expectingWire: Cuecast_V1_ExpectingEntry.OneOf_Kind? {
         switch self {
         case .publish(let entry): .publish(entry.wire)
@@ -299,7 +320,9 @@ extension BreakEntry.Kind {
         case .end(let end): .end(end.wire)
         case .cancel(let key): .cancel(key.cancelWire)
         case .postpone(let entry): .postpone(entry.wire)
-        case .announce, .expire, .housekeeping: nil
+        case .putList(let entry): .putList(entry.wire)
+        case .removeList(let name): .removeList(name.removeWire)
+        case .signal, .announce, .expire, .housekeeping: nil
         }
     }
 }

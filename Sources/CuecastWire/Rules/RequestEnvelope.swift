@@ -88,6 +88,9 @@ extension BroadcastRequest.Kind {
         case .cancel: "cancel"
         case .list: "list request"
         case .postpone: "postponement"
+        case .signal: "signal"
+        case .putList, .removeList: "change of an ad list"
+        case .lists: "request for ad lists"
         }
     }
 }

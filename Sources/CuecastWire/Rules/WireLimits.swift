@@ -58,6 +58,16 @@ package enum WireLimits {
     package static let breaksPerPageMax = 500
     /// The longest token of a page of a list, in bytes.
     package static let pageTokenBytesMax = 160
+    /// The longest name of an ad list, in bytes.
+    package static let adListNameBytesMax = 64
+    /// The most ad lists that a gateway keeps.
+    package static let adListsMax = 500
+    /// The longest name of a source of signals, in bytes.
+    package static let signalSourceBytesMax = 64
+    /// The longest id of a signalled event, in bytes.
+    package static let signalEventIDBytesMax = 64
+    /// The most bytes of a signal as its source wrote it.
+    package static let signalRawBytesMax = 4_096
     /// Sixteen: the length of a session id, in bytes.
     package static let sessionBytes = 16
 }

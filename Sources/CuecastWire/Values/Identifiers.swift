@@ -6,7 +6,7 @@
 /// The alphabet can be written into URLs and file names as it is, and keeps every id before `~` in byte order. The proof of a
 /// subscription relies on this order (`docs/internals/architecture.md`, "No listener misses a notice without knowing"). `.` and
 /// `..` are the names that clients remove from a URL's path (RFC 3986, section 5.2.4). Upper and lower case are different.
-private enum ChosenID {
+enum ChosenID {
     static func isValid(_ text: String, bytesMax: Int) -> Bool {
         let bytes = text.utf8
         guard !bytes.isEmpty, bytes.count <= bytesMax, bytes.allSatisfy(Self.allows) else { return false }

@@ -200,7 +200,8 @@ package struct BreakBoardService: Service {
                 if let notice { notices.append(StreamNotice(stream: each.key.stream, notice: notice)) }
                 self.metrics.count(.breakEntries, .changed)
             case .unchanged: self.metrics.count(.breakEntries, .unchanged)
-            case .housekept: self.metrics.count(.breakEntries, .changed)
+            case .list(_, .nothing): self.metrics.count(.breakEntries, .unchanged)
+            case .housekept, .list: self.metrics.count(.breakEntries, .changed)
             case .refused(let refusal):
                 self.metrics.count(.breakEntries, .refused)
                 self.logger.debug("entry without effect", metadata: Self.metadata(of: entry, refusal))

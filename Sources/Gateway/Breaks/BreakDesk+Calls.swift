@@ -103,7 +103,7 @@ extension BreakDesk {
         from origin: RequestOrigin
     ) -> BroadcastReply {
         self.tools.metrics.count(.refusals, .status(refusal.status))
-        if request.kind.metricLabel != .list {
+        if !request.kind.metricLabel.isQuery {
             self.tools.recorder.audit.note(
                 request.kind.metricLabel.text,
                 by: principal.name,

@@ -81,7 +81,7 @@ package actor BreakDesk: Service, BoardObserver {
         let board = tools.holder.board
         self.tools = tools
         self.board = board
-        self.planner = BroadcastPlanner(policy: configuration.breaks)
+        self.planner = BroadcastPlanner(policy: configuration.breaks, cues: configuration.cuePolicy)
         self.timekeeper = BreakTimekeeper(
             board,
             policy: configuration.breaks,
@@ -107,6 +107,7 @@ package actor BreakDesk: Service, BoardObserver {
     /// What was decided before stays: decisions stand in the log.
     func reload(_ configuration: GatewayConfiguration) {
         self.planner.policy = configuration.breaks
+        self.planner.cues = configuration.cuePolicy
         self.timekeeper.timers.policy = configuration.breaks
     }
 
@@ -197,6 +198,7 @@ package actor BreakDesk: Service, BoardObserver {
         case .changed(let each, _): self.reply(.break(each.info(at: now)), to: waiting, isNew: true)
         case .unchanged(let each): self.reply(.break(each.info(at: now)), to: waiting)
         case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
+        case .list(let list, let effect): self.reply(.adList(list.info, []), to: waiting, isNew: effect != .nothing)
         case .housekept: break  // No broadcaster asks for it.
         }
     }
@@ -320,7 +322,7 @@ extension BreakDesk {
     private func release(behind entries: [BreakEntry]) {
         guard self.parked.count > 0 else { return }
         self.board = self.tools.holder.board
-        for stream in Set(entries.compactMap { $0.key?.stream }) where self.lane.isSettled(stream) {
+        for stream in Set(entries.compactMap(\.stream)) where self.lane.isSettled(stream) {
             self.parked.release(stream) { self.decide($0) }
         }
     }
@@ -423,4 +425,9 @@ extension BreakDesk {
     private func noteIfDrained() {
         if self.isDraining, self.lane.isIdle, self.parked.count == 0 { self.drained.happen() }
     }
+}
+
+extension GatewayConfiguration {
+    /// What becomes of signals; the text was checked when it was read.
+    fileprivate var cuePolicy: CuePolicy { (try? CuePolicy(text: self.cues)) ?? CuePolicy() }
 }

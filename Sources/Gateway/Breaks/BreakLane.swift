@@ -13,7 +13,7 @@ struct BreakLane {
     struct Member: Sendable {
         let entry: BreakEntry
         let waiting: WaitingBroadcaster?
-        /// How large the request was.
+        /// How large the request was, or its entry where that is larger by more than the overhead.
         let bytes: Int
         /// The entry as its group holds it: encoded with the request, so that a group of large ones is put together by copying.
         fileprivate let record: [UInt8]
@@ -21,8 +21,9 @@ struct BreakLane {
         init(entry: BreakEntry, waiting: WaitingBroadcaster?, bytes: Int) {
             self.entry = entry
             self.waiting = waiting
-            self.bytes = bytes
             self.record = BreakGroup(entries: [entry]).encoded()
+            // The entry of a signal has the advertisements of its list, which its request has not.
+            self.bytes = if case .signal = entry.kind { max(bytes, self.record.count) } else { bytes }
         }
     }
 
@@ -76,14 +77,14 @@ struct BreakLane {
         guard self.gatheredBytes + member.bytes <= self.entryBytesWaitingMax else { return .entryBytesWaitingMax }
         self.gathered.append(member)
         self.gatheredBytes += member.bytes
-        if let stream = member.entry.key?.stream { self.open[stream, default: 0] += 1 }
+        if let stream = member.entry.stream { self.open[stream, default: 0] += 1 }
         return nil
     }
 
     /// These wait no more.
     private mutating func settle(_ members: [Member]) {
         for member in members {
-            guard let stream = member.entry.key?.stream, let count = self.open[stream] else { continue }
+            guard let stream = member.entry.stream, let count = self.open[stream] else { continue }
             self.open[stream] = count > 1 ? count - 1 : nil
         }
     }
@@ -178,7 +179,8 @@ extension BreakEntry.Kind {
     /// timers decide.
     var mayUseReserve: Bool {
         switch self {
-        case .publish, .update, .postpone: false
+        case .publish, .update, .postpone, .putList, .removeList: false
+        case .signal(let signal): signal.request.kind != .out
         case .punch, .end, .cancel, .announce, .expire, .housekeeping: true
         }
     }

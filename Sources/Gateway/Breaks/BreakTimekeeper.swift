@@ -65,7 +65,7 @@ struct BreakTimekeeper: Sendable {
     mutating func note(_ result: EntryResult) {
         switch result {
         case .changed(let each, _), .unchanged(let each): self.queue.note(each)
-        case .refused, .housekept: break
+        case .refused, .housekept, .list: break
         }
     }
 

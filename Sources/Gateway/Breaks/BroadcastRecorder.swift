@@ -25,8 +25,8 @@ struct BroadcastRecorder: Sendable {
             if refusal == .tooManyStreams { self.metrics.count(.limitsHit, .limit(.streamsMax)) }
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
-        // Lists change nothing.
-        if waiting.kind != .list { self.audit.note(waiting.auditRecord(reply, isNew: reply.changed)) }
+        // Lists of what there is change nothing.
+        if !waiting.kind.isQuery { self.audit.note(waiting.auditRecord(reply, isNew: reply.changed)) }
     }
 
     private func log(_ reply: BroadcastReply, to waiting: WaitingBroadcaster) {
@@ -51,6 +51,20 @@ struct BroadcastRecorder: Sendable {
                 .debug,
                 "a broadcaster asked for a list",
                 waiting.metadata(["breaks": "\(breaks.count)"])
+            )
+        case .adList(let list, _):
+            self.peers.log(
+                .changes,
+                reply.changed ? .info : .debug,
+                reply.changed ? "a broadcaster changed an ad list" : "a broadcaster asked for an ad list",
+                waiting.metadata(["list": "\(list.name)", "revision": "\(list.revision)"])
+            )
+        case .adLists(let lists):
+            self.peers.log(
+                .changes,
+                .debug,
+                "a broadcaster asked for the ad lists",
+                waiting.metadata(["lists": "\(lists.count)"])
             )
         }
     }
@@ -102,6 +116,11 @@ struct BroadcastRecorder: Sendable {
             }
         )
     }
+}
+
+extension MetricLabel {
+    /// Whether requests of this kind change nothing.
+    var isQuery: Bool { self == .list || self == .lists }
 }
 
 extension BroadcastPlan {

@@ -16,7 +16,7 @@ struct AdmittedRequest: Sendable {
 
     /// The stream that it would change; `nil`: it changes nothing, or is not allowed to, whatever is on its way to the board.
     var stream: StreamID? {
-        guard let stream = self.request.kind.key?.stream, self.principal.mayPublish(on: stream) else { return nil }
+        guard let stream = self.request.kind.changedStream, self.principal.mayPublish(on: stream) else { return nil }
         return stream
     }
 }

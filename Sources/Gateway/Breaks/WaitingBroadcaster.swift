@@ -69,12 +69,18 @@ struct WaitingBroadcaster: Sendable {
             outcome: isNew ? .changed : .unchanged
         )
         switch reply.body {
-        case .break(let info): record.revision = info.revision
+        case .break(let info):
+            // A signal does not name the break that it is about.
+            record.key = info.key
+            record.revision = info.revision
+        case .adList(let info, _):
+            record.sentence = AuditLimits.cut("The ad list \(info.name).", AuditLimits.auditSentenceBytesMax)
+            record.revision = info.revision
         case .refused(let refusal):
             record.outcome = .refused
             record.status = refusal.status
             record.sentence = AuditLimits.cut(refusal.sentence, AuditLimits.auditSentenceBytesMax)
-        case .list: break
+        case .list, .adLists: break
         }
         return record
     }
@@ -90,6 +96,10 @@ extension BroadcastRequest.Kind {
         case .cancel: .cancel
         case .list: .list
         case .postpone: .postpone
+        case .signal: .signal
+        case .putList: .putList
+        case .removeList: .removeList
+        case .lists: .lists
         }
     }
 }

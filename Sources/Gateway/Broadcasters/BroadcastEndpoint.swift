@@ -163,14 +163,15 @@ actor BroadcastEndpoint: Service {
         }
     }
 
-    /// A request without rights is not traced, nor one that is about no break.
+    /// A request without rights is not traced, nor one that changes no break.
     private func trace(
         of request: BroadcastRequest,
         by principal: Result<BroadcastPrincipal, Refusal>,
         at now: Timestamp
     ) -> RequestTrace? {
         let traces = self.tools.recorder.traces
-        guard traces.isOn, case .success = principal, !request.traceparent.isEmpty, request.kind.key != nil else {
+        guard traces.isOn, case .success = principal, !request.traceparent.isEmpty, request.kind.changedStream != nil
+        else {
             return nil
         }
         return traces.begin([request.traceparent], from: .broadcasters, at: now)

@@ -182,6 +182,20 @@ extension ConfigurationTable {
             .seconds(1) ... .milliseconds(WireLimits.breakDurationMillisecondsMax)
         )
         .reloadable,
+        text(
+            "breaks.cues",
+            "rules for signals, by stream, with `;` between them; empty: signals are refused",
+            \.cues
+        ) { text in
+            do throws(CuePolicyFault) {
+                _ = try CuePolicy(text: text)
+                return nil
+            } catch {
+                return "it must be rules for signals: \(error)"
+            }
+        }
+        .explained("Signals", "broadcasters/signals.md#the-cue-policy")
+        .reloadable,
         Row(
             key: "breaks.batchRequestsPerSecond",
             meaning: "batch requests a second that this gateway serves easily; it sizes request windows",

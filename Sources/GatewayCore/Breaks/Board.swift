@@ -10,6 +10,8 @@ package enum EntryResult: Hashable, Sendable {
     case changed(Break, Notice?)
     /// The request repeats an earlier one: the answer is the same, and no notice is sent again.
     case unchanged(Break)
+    /// What became of an ad list, which is now, or was at last, as this record says.
+    case list(AdListRecord, AdListEffect)
     /// The rules did not allow it. The record has no effect, at any gateway.
     case refused(Refusal)
     /// The log's own time went on, and this data was dropped.
@@ -60,6 +62,8 @@ package struct Board: Sendable {
     package private(set) var retiredSequence: UInt64 = 0
     /// The names of breaks that are no longer kept.
     package private(set) var retired: RetiredNames
+    /// The ad lists that fill breaks which signals open.
+    package private(set) var lists = AdLists()
     /// How many breaks are kept.
     package private(set) var breakCount = 0
     /// About what it takes in memory, worked out from what is kept: the same at every gateway.
@@ -101,6 +105,7 @@ package struct Board: Sendable {
         self.init(epoch: epoch)
         self.offset = offset
         self.retired = loaded.retired
+        self.lists = loaded.lists
         self.retiredSequence = loaded.retiredSequence
         for stream in streams {
             self.put(stream)
@@ -114,7 +119,7 @@ package struct Board: Sendable {
     package var hasTime: Bool { self.newestTime.microseconds > .min }
 
     /// About how many bytes it takes in memory: what its limit goes by.
-    package var bytes: Int { self.streamBytes + self.retired.bytes }
+    package var bytes: Int { self.streamBytes + self.retired.bytes + self.lists.bytes }
 
     private mutating func put(_ stream: StreamBoard) {
         let before = self.streams.updateValue(stream, forKey: stream.stream)
@@ -164,6 +169,7 @@ package struct Board: Sendable {
         record.retiredHashes = self.retired.chunks.flatMap { $0 }
         record.streams = self.sortedStreams.map(\.record)
         record.breaks = self.sortedStreams.flatMap { $0.sortedBreaks.map(\.record) }
+        record.adLists = self.lists.records
         return record
     }
 
@@ -277,54 +283,87 @@ package struct Board: Sendable {
     /// The effect that an entry would have if it were applied now; nothing changes.
     package func trial(of entry: BreakEntry) -> EntryResult {
         let number = BreakGroup.breakNumber(offset: self.offset + 1, index: 0)
-        guard let key = entry.key else {
+        guard let result = self.decide(entry, number: number) else {
             var copy = self
             return copy.apply(entry, number: number)
         }
-        return self.decide(entry, about: key, number: number).result
+        return result
+    }
+
+    /// Decides about an entry; nothing changes.
+    ///
+    /// - Returns: what becomes of it where it is applied; `nil`: it is about the board as a whole.
+    private func decide(_ entry: BreakEntry, number: BreakNumber) -> EntryResult? {
+        switch entry.kind {
+        case .housekeeping: return nil
+        case .putList, .removeList: return self.lists.decide(entry, room: self.bytesMax - self.bytes)
+        case .signal(let signal): return self.decide(signal, asked: entry, number: number)
+        case .publish, .punch, .update, .end, .cancel, .postpone, .announce, .expire:
+            guard let key = entry.key else { preconditionFailure("an entry about a break names it") }
+            return self.decide(entry, about: key, number: number)
+        }
     }
 
     /// Decides about an entry about a break.
-    ///
-    /// - Returns: the result of applying it, and the break as it is.
-    private func decide(
-        _ entry: BreakEntry,
-        about key: BreakKey,
-        number: BreakNumber
-    ) -> (result: EntryResult, before: Break?) {
+    private func decide(_ entry: BreakEntry, about key: BreakKey, number: BreakNumber) -> EntryResult {
         let known = self.streams[key.stream]
-        let before = known?.breaks[key.id]
-        let isRetired = before == nil && self.retired.contains(key)
+        let isRetired = known?.breaks[key.id] == nil && self.retired.contains(key)
         if known == nil {
             guard case .publish = entry.kind, !isRetired else {
                 guard case .publish = entry.kind else {
-                    return (.refused(isRetired ? .retired(key) : .noSuchBreak(key)), nil)
+                    return .refused(isRetired ? .retired(key) : .noSuchBreak(key))
                 }
-                return (.refused(.reserved(key)), nil)
+                return .refused(.reserved(key))
             }
-            guard self.streams.count < BoardLimits.streamsMax else { return (.refused(.tooManyStreams), nil) }
+            guard self.streams.count < BoardLimits.streamsMax else { return .refused(.tooManyStreams) }
         }
         let stream = known ?? self.newStream(key.stream)
-        let room = self.bytesMax - self.bytes
-        let result = stream.decide(
+        return stream.decide(
             entry,
             number: number,
             epoch: self.epoch,
             isRetired: isRetired,
-            room: known == nil ? room - stream.bytes : room
+            room: self.room(for: stream, isNew: known == nil)
         )
-        return (result, before)
+    }
+
+    /// Decides about a signal.
+    private func decide(_ signal: BreakEntry.Signal, asked entry: BreakEntry, number: BreakNumber) -> EntryResult {
+        let id = signal.request.stream
+        let known = self.streams[id]
+        if known == nil, signal.request.kind == .out, self.streams.count >= BoardLimits.streamsMax {
+            return .refused(.tooManyStreams)
+        }
+        let stream = known ?? self.newStream(id)
+        let facts = StreamBoard.SignalFacts(
+            number: number,
+            epoch: self.epoch,
+            room: self.room(for: stream, isNew: known == nil),
+            isReserved: { self.retired.contains(BreakKey(stream: id, id: $0)) }
+        )
+        return stream.decide(signal, asked: entry, facts)
+    }
+
+    /// How many bytes there are for what comes to a stream.
+    private func room(for stream: StreamBoard, isNew: Bool) -> Int {
+        let room = self.bytesMax - self.bytes
+        return isNew ? room - stream.bytes : room
     }
 
     private mutating func apply(_ entry: BreakEntry, number: BreakNumber) -> EntryResult {
         if !self.hasTime { self.retentionTime = entry.at }
         self.newestTime = max(self.newestTime, entry.at)
-        guard let key = entry.key else {
+        guard let result = self.decide(entry, number: number) else {
             guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
             return .housekept(self.runHousekeeping(time))
         }
-        let (result, before) = self.decide(entry, about: key, number: number)
+        if case .list(let record, let effect) = result {
+            self.lists.keep(record, effect)
+            if effect != .nothing { self.changes.lists.insert(record.name) }
+        }
         guard case .changed(let each, let notice) = result else { return result }
+        let key = each.key
+        let before = self[key]
         let countBefore = self.streams.count
         self.change(key.stream) { $0.keep(each, notice) }
         if notice != nil || self.streams.count > countBefore { self.changes.streams.insert(key.stream) }
@@ -399,7 +438,8 @@ extension Board: Hashable {
     package static func == (left: Self, right: Self) -> Bool {
         left.epoch == right.epoch && left.offset == right.offset && left.retentionTime == right.retentionTime
             && left.newestTime == right.newestTime && left.retiredSequence == right.retiredSequence
-            && left.retired == right.retired && left.bytes == right.bytes && left.breakCount == right.breakCount
+            && left.retired == right.retired && left.lists == right.lists
+            && left.bytes == right.bytes && left.breakCount == right.breakCount
             && left.streams == right.streams && left.waiting == right.waiting && left.order == right.order
             && left.due == right.due
     }

@@ -8,6 +8,7 @@ package struct BoardLoader {
     /// The content of a board beside its streams.
     struct Facts {
         var retired: RetiredNames
+        var lists = AdLists()
         var retiredSequence: UInt64 = 0
         var retention: Timestamp?
         var newest: Timestamp?
@@ -45,6 +46,9 @@ package struct BoardLoader {
                 throw .invalid(field: "breaks", rule: "\(key) is listed twice")
             }
         }
+        for each in part.adLists where self.facts.lists[each.name] != nil {
+            throw .invalid(field: "ad_lists", rule: "the list \(each.name) stands there twice")
+        }
         self.add(part)
     }
 
@@ -54,6 +58,7 @@ package struct BoardLoader {
         self.facts.newest = part.newest ?? self.facts.newest
         self.facts.retiredSequence = max(self.facts.retiredSequence, part.retiredSequence)
         for hash in part.retiredHashes { self.facts.retired.insert(hash: hash) }
+        for each in part.adLists { self.facts.lists.keep(each, .put) }
         for each in part.streams {
             self.streams[each.stream] = StreamBoard(each, epoch: self.epoch)
         }

@@ -9,6 +9,8 @@ package struct BoardChanges: Hashable, Sendable {
     package var breaks: [BreakNumber: BreakKey] = [:]
     /// Streams of which more than breaks changed, or that are no longer kept.
     package var streams: Set<StreamID> = []
+    /// Ad lists that are new, changed, or no longer kept.
+    package var lists: Set<AdListName> = []
     /// The first of the reserved names that is new; `nil`: none is.
     package var firstName: Int?
 
@@ -20,16 +22,19 @@ package struct BoardChanges: Hashable, Sendable {
     package mutating func formUnion(_ other: BoardChanges) {
         self.breaks.merge(other.breaks) { _, new in new }
         self.streams.formUnion(other.streams)
+        self.lists.formUnion(other.lists)
         if let name = other.firstName { self.firstName = min(self.firstName ?? name, name) }
     }
 }
 
 /// The parts of a board's snapshot: one for what the board has as a whole, one for each stream without its breaks, one for
-/// each break, and chunks of the names that are reserved.
+/// each break and each ad list, and chunks of the names that are reserved.
 ///
 /// The keys are in the order in which a start reads them: a stream before its breaks.
 package enum BoardParts {
     private static let head = "a"
+
+    private static func key(of list: AdListName) -> String { "l/\(list)" }
 
     private static func key(of stream: StreamID) -> String { "s/\(stream)" }
 
@@ -79,6 +84,14 @@ package enum BoardParts {
         let firstName = changes.firstName ?? .max
         for index in board.retired.chunks.indices where (index + 1) * RetiredNames.chunkNames > firstName {
             try await add(Self.key(ofChunk: index), BoardRecord(retiredHashes: board.retired.chunks[index]))
+        }
+        for name in changes.lists.sorted() {
+            if let list = board.lists[name] {
+                try await add(Self.key(of: name), BoardRecord(adLists: [list]))
+            } else {
+                portion.removed.append(Self.key(of: name))
+                try await flushIfFull()
+            }
         }
         for id in changes.streams.sorted() {
             if let stream = board.stream(id) {

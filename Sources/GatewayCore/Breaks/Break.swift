@@ -65,7 +65,9 @@ package struct Break: Sendable {
     }
 
     /// About how many bytes it takes in memory.
-    package var bytes: Int { BoardLimits.breakBytes + self.contentBytes }
+    package var bytes: Int {
+        BoardLimits.breakBytes + self.contentBytes + (self.record.signals?.claims.count ?? 0) * BoardLimits.claimBytes
+    }
 
     package var key: BreakKey { self.record.publish.request.key }
     package var number: BreakNumber { self.record.number }
@@ -319,7 +321,7 @@ package struct PlayableStep: Hashable, Sendable {
 
 extension AdvertisementContent {
     /// About what it takes in memory: its texts, and the values that hold them.
-    fileprivate var memoryBytes: Int {
+    var memoryBytes: Int {
         var bytes = 512 + self.id.description.utf8.count + self.title.utf8.count + self.text.utf8.count
         bytes += self.advertiser.utf8.count + self.clickThroughURL.utf8.count
         for each in self.media { bytes += 128 + each.url.utf8.count + each.type.utf8.count + each.codec.utf8.count }

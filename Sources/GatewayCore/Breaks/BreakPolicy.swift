@@ -85,6 +85,10 @@ package enum BoardLimits {
     package static let noticeBytes = 256
     /// The size that a break counts as, without its advertisements.
     package static let breakBytes = 2_048
+    /// The size that what the signals of one event say about a break counts as.
+    package static let claimBytes = 256
+    /// The size that an ad list counts as, without its advertisements.
+    package static let adListBytes = 512
     /// The most breaks that one record of housekeeping drops.
     package static let housekeepingBreaksMax = 1_024
     /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more

@@ -13,6 +13,7 @@ import HashTreeCollections
 //   announced  punch         → announced with a start, for a cued break
 //   scheduled, announced     update, postpone, cancel
 //   announced, started       update of the duration, end, cancel
+//   signals                  → SignalFold.swift
 //
 // Each step but the first increments the revision by one, regardless of its origin.
 
@@ -36,7 +37,7 @@ extension StreamBoard {
         let result = self.step(entry, number: number, epoch: epoch, isRetired: isRetired, room: room)
         guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
         switch result {
-        case .housekept: return result
+        case .housekept, .list: return result
         // The break is in that state already: a repeat of an earlier request, which changed the revision itself.
         case .unchanged where expected != ExpectedRevision.absent: return result
         case .unchanged, .changed, .refused:
@@ -98,12 +99,13 @@ extension StreamBoard {
                 guard each.number == number else { return .nothing }
                 return Self.expire(&each, at: entry.at)
             }
-        case .housekeeping: preconditionFailure("housekeeping is about the board as a whole")
+        case .signal, .putList, .removeList, .housekeeping:
+            preconditionFailure("an entry that names no break is decided elsewhere")
         }
     }
 
     /// The result of a legal step.
-    private enum Step {
+    enum Step {
         /// It was so already.
         case nothing
         /// It changed, and no listener has to know.
@@ -112,7 +114,7 @@ extension StreamBoard {
         case notify(Notice.Kind)
     }
 
-    private func change(
+    func change(
         _ key: BreakKey,
         asked entry: BreakEntry,
         epoch: UInt64,
@@ -157,6 +159,18 @@ extension StreamBoard {
                 )
             )
         }
+        var record = BreakRecord(
+            number: number,
+            published: now,
+            broadcaster: entry.broadcaster,
+            publish: publish
+        )
+        record.trace = entry.trace
+        return self.open(record, at: now, epoch: epoch, room: room)
+    }
+
+    /// A break that was not there before.
+    func open(_ record: BreakRecord, at now: Timestamp, epoch: UInt64, room: Int) -> EntryResult {
         guard self.openBreakCount(at: now) < BoardLimits.openBreaksPerStreamMax else {
             return .refused(
                 Refusal(
@@ -165,20 +179,17 @@ extension StreamBoard {
                 )
             )
         }
-        var each = Break(
-            BreakRecord(number: number, published: now, broadcaster: entry.broadcaster, publish: publish)
-        )
-        each.record.trace = entry.trace
+        var each = Break(record)
         if let refusal = self.overlap(of: each) { return .refused(refusal) }
         guard each.bytes <= room else { return .refused(.boardFull()) }
-        guard publish.announce <= now else { return .changed(each, nil) }
+        guard record.publish.announce <= now else { return .changed(each, nil) }
         each.record.phase = .announced
         let notice = self.announce(.available, of: &each, epoch: epoch, at: now)
         each.letGoOfTrace()
         return .changed(each, notice)
     }
 
-    private func overlap(of each: Break) -> Refusal? {
+    func overlap(of each: Break) -> Refusal? {
         guard let interval = each.interval, let other = self.overlapping(interval, except: each.key.id) else {
             return nil
         }
@@ -324,7 +335,7 @@ extension StreamBoard {
         return .notify(.ended)
     }
 
-    private static func cancel(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
+    static func cancel(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         switch each.state(at: now) {
         case .cancelled: return .nothing
         case .complete, .expired:
@@ -395,7 +406,7 @@ extension BreakEntry.Kind {
     fileprivate var isTimers: Bool {
         switch self {
         case .announce, .expire, .housekeeping: true
-        case .publish, .punch, .update, .end, .cancel, .postpone: false
+        case .publish, .punch, .update, .end, .cancel, .postpone, .signal, .putList, .removeList: false
         }
     }
 }
@@ -407,13 +418,13 @@ extension Break {
     }
 
     /// The shortest that a break lasts: one millisecond, as the wire has it.
-    fileprivate static let shortest: Duration = .milliseconds(1)
+    static let shortest: Duration = .milliseconds(1)
 
     /// Gives it another start.
     ///
     /// An end that was set for the start before stands only where it leaves something of the break and makes it no longer
     /// than it may last.
-    fileprivate mutating func move(
+    mutating func move(
         to start: Timestamp,
         announce: Timestamp?,
         window: RequestWindow?,

@@ -14,9 +14,12 @@ package enum BroadcastPlan: Hashable, Sendable {
 /// Turns requests of broadcasters into entries for the event log, by the gateway's clock and configuration.
 package struct BroadcastPlanner: Sendable {
     package var policy: BreakPolicy
+    /// What it makes of signals.
+    package var cues: CuePolicy
 
-    package init(policy: BreakPolicy) {
+    package init(policy: BreakPolicy, cues: CuePolicy = CuePolicy()) {
         self.policy = policy
+        self.cues = cues
     }
 
     /// Decides about a request.
@@ -44,6 +47,9 @@ package struct BroadcastPlanner: Sendable {
         if let stream = request.kind.stream, !principal.mayPublish(on: stream) {
             return .answer(.refused(principal.refusal(for: stream)))
         }
+        if request.kind.isAboutLists, !principal.mayChangeLists {
+            return .answer(.refused(principal.refusalForLists))
+        }
         do throws(Refusal) {
             let kind: BreakEntry.Kind
             switch request.kind {
@@ -58,6 +64,16 @@ package struct BroadcastPlanner: Sendable {
             case .postpone(let postpone):
                 kind = .postpone(try self.entry(for: postpone, on: board, at: now, listeners: listeners))
             case .list(let list): return .answer(Self.page(list, of: board, for: principal, at: now))
+            case .signal(let signal):
+                kind = .signal(try self.entry(for: signal, on: board, at: now, listeners: listeners))
+            case .putList(let list): kind = .putList(list)
+            case .removeList(let name):
+                if let refusal = self.use(of: name) { throw refusal }
+                kind = .removeList(name)
+            case .lists(nil): return .answer(.adLists(board.lists.records.map(\.info)))
+            case .lists(let name?):
+                guard let list = board.lists[name] else { throw .noSuchList(name) }
+                return .answer(.adList(list.info, list.advertisements))
             }
             let entry = BreakEntry(
                 at: now,
@@ -70,7 +86,8 @@ package struct BroadcastPlanner: Sendable {
             case .changed(let each, _):
                 if let refusal = Self.unplayable(each, after: kind) { throw refusal }
                 return .append(entry)
-            case .housekept: return .append(entry)
+            case .list(let list, .nothing): return .answer(.adList(list.info, []))
+            case .housekept, .list: return .append(entry)
             case .unchanged(let each): return .answer(.break(each.info(at: now)))
             case .refused(let refusal): throw refusal
             }
@@ -89,7 +106,8 @@ package struct BroadcastPlanner: Sendable {
     private static func unplayable(_ each: Break, after change: BreakEntry.Kind) -> Refusal? {
         switch change {
         case .publish, .update, .punch, .postpone: break
-        case .end, .cancel, .announce, .expire, .housekeeping: return nil
+        // A break that a signal opens is not exact, and a broadcaster's own length goes before what signals say.
+        case .end, .cancel, .signal, .putList, .removeList, .announce, .expire, .housekeeping: return nil
         }
         guard each.exact, each.playableSteps.isEmpty, let last = each.record.advertisements.last else { return nil }
         return Refusal(
@@ -281,10 +299,24 @@ extension BroadcastRequest.Kind {
     /// The stream that it is about; `nil`: a list of all.
     package var stream: StreamID? {
         if case .list(let list) = self { return list.stream }
+        return self.changedStream
+    }
+
+    /// The stream that it would change; `nil`: none.
+    package var changedStream: StreamID? {
+        if case .signal(let signal) = self { return signal.stream }
         return self.key?.stream
     }
 
-    /// The break that it is about.
+    /// Whether it is about ad lists.
+    package var isAboutLists: Bool {
+        switch self {
+        case .putList, .removeList, .lists: true
+        case .publish, .punch, .update, .end, .cancel, .list, .postpone, .signal: false
+        }
+    }
+
+    /// The break that it names.
     package var key: BreakKey? {
         switch self {
         case .publish(let publish): publish.key
@@ -293,7 +325,7 @@ extension BroadcastRequest.Kind {
         case .postpone(let postpone): postpone.key
         case .end(let end): end.key
         case .cancel(let key): key
-        case .list: nil
+        case .list, .signal, .putList, .removeList, .lists: nil
         }
     }
 }

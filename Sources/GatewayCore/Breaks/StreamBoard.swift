@@ -36,6 +36,8 @@ package struct StreamBoard: Hashable, Sendable {
     private var current = SortedTree<BreakInstant, Current>()
     /// All that need no timer's record, by when they are over.
     private var settled = SortedTree<BreakInstant, BreakID>()
+    /// By the events that signals told of.
+    private(set) var signals = SignalIndex()
 
     package init(stream: StreamID, sequence: UInt64 = 0) {
         self.stream = stream
@@ -210,6 +212,7 @@ package struct StreamBoard: Hashable, Sendable {
         let before = self.breaks.updateValue(each, forKey: id)
         self.breakBytes += each.bytes - (before?.bytes ?? 0)
         if before == nil { self.order.updateValue(id, forKey: each.number) }
+        self.signals.replace(before, by: each)
         // Most changes leave a break where it is.
         if (before?.timer != nil) != (each.timer != nil) {
             if each.timer == nil { self.waiting.remove(id) } else { self.waiting.insert(id) }
@@ -230,6 +233,7 @@ package struct StreamBoard: Hashable, Sendable {
         guard let each = self.breaks.removeValue(forKey: each.key.id) else { return }
         self.breakBytes -= each.bytes
         self.order.removeValue(forKey: each.number)
+        self.signals.replace(each, by: nil)
         self.waiting.remove(each.key.id)
         if let settled = each.settledAt { self.settled.removeValue(forKey: settled) }
         if let current = each.currentUntil { self.current.removeValue(forKey: current) }
@@ -263,6 +267,20 @@ package struct StreamBoard: Hashable, Sendable {
             return false
         }
         return found.flatMap { self.breaks[$0] }
+    }
+
+    /// The breaks that were not cancelled, with a start at most so far from an instant that end no earlier than so long before it.
+    func starting(around instant: Timestamp, within distance: Duration) -> [Break] {
+        var found: [Break] = []
+        let first = BreakInstant(at: instant - distance, number: BreakNumber(rawValue: 0))
+        self.current.scan(from: first) { _, each in
+            guard let start = each.start else { return true }
+            // The intervals follow each other: none behind this one begins earlier.
+            guard start <= instant + distance else { return false }
+            if instant - distance <= start, let each = self.breaks[each.id] { found.append(each) }
+            return true
+        }
+        return found
     }
 }
 

@@ -32,6 +32,17 @@ package struct BroadcastPrincipal: Hashable, Sendable {
         return streams.contains { $0.matches(stream) }
     }
 
+    /// Whether it has the right to ad lists: a list may fill the breaks of any stream, so that it takes the right to every stream.
+    package var mayChangeLists: Bool { self.streams?.contains(.every) ?? true }
+
+    /// The refusal without that right.
+    package var refusalForLists: Refusal {
+        Refusal(
+            .notAllowed,
+            "The broadcaster \(self.name) has no right to ad lists: it needs the right to every stream (*)."
+        )
+    }
+
     /// The refusal for a stream that it has no right to: the same whether the stream or the break exists or not.
     package func refusal(for stream: StreamID) -> Refusal {
         Refusal(.notAllowed, "The broadcaster \(self.name) has no right to the stream \(stream).")

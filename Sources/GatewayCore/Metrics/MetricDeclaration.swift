@@ -51,7 +51,10 @@ extension Metric {
             .counter(
                 "requests of broadcasters",
                 by: "kind",
-                [.publish, .punch, .update, .postpone, .end, .cancel, .list, .undecodable]
+                [
+                    .publish, .punch, .update, .postpone, .end, .cancel, .list, .signal, .putList, .removeList, .lists,
+                    .undecodable,
+                ]
             )
         case .broadcastAuthentications:
             .counter(

@@ -279,7 +279,7 @@ extension HTTPParts {
             if case .publish = request.asked.kind, reply.changed { return .created(info, leftOut: leftOut) }
             return .break(info, leftOut: leftOut)
         case .refused(let refusal): throw Problem(refusal)
-        case .list: preconditionFailure("a change was answered with a list")
+        case .list, .adList, .adLists: preconditionFailure("a change of a break was answered with a list")
         }
     }
 }

@@ -142,6 +142,7 @@ actor RouterGateway {
             switch self.board.apply(BreakGroup(entries: [entry]), offset: self.offset)[0] {
             case .changed(let each, _), .unchanged(let each): return .break(each.info(at: self.now))
             case .refused(let refusal): return .refused(refusal)
+            case .list(let list, _): return .adList(list.info, [])
             case .housekept: preconditionFailure("no broadcaster asks for housekeeping")
             }
         }

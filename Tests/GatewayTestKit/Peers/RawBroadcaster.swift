@@ -120,6 +120,7 @@ package final class RawBroadcaster: Sendable {
         case .break(let info): return info
         case .refused(let refusal): throw PeerError.refused(refusal.description)
         case .list: throw PeerError.unexpected("a list")
+        case .adList, .adLists: throw PeerError.unexpected("an ad list")
         }
     }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// What a gateway makes of signals, by stream: the rule of the first pattern that matches.
+///
+/// It decides once, when a signal is received; the decisions go into the event log, so that a later configuration does not
+/// change what was decided.
+package struct CuePolicy: Hashable, Sendable {
+    /// What becomes of the signals of some streams.
+    package struct Rule: Hashable, Sendable {
+        package var streams: StreamPattern
+        /// The list that fills the breaks.
+        package var list: AdListName
+        /// How long a break lasts of which no signal says it; `nil`: until the safety limit.
+        package var defaultDuration: Duration?
+        /// The longest that a break lasts of which nothing else says it.
+        package var safetyDuration: Duration = .seconds(300)
+        /// Starts that lie this close to each other are of one break.
+        package var tolerance: Duration = .seconds(2)
+        /// How far a start in programme time may lie in the past.
+        package var programmeLateMax: Duration = .seconds(120)
+        /// Whose word counts before that of others; sources that are not named come last.
+        package var precedence: [SignalSource] = []
+
+        package init(streams: StreamPattern, list: AdListName) {
+            self.streams = streams
+            self.list = list
+        }
+
+        /// Where a source stands: lower goes first.
+        package func rank(of source: SignalSource) -> Int {
+            self.precedence.firstIndex(of: source) ?? self.precedence.count
+        }
+    }
+
+    /// The most rules.
+    package static let cueRulesMax = 1_000
+    /// The most sources in one rule's order.
+    package static let cueSourcesPerRuleMax = 64
+
+    package var rules: [Rule]
+
+    package init(rules: [Rule] = []) {
+        self.rules = rules
+    }
+
+    /// What becomes of the signals of a stream; `nil`: they are refused.
+    package func rule(for stream: StreamID) -> Rule? { self.rules.first { $0.streams.matches(stream) } }
+
+    /// The streams whose breaks a list fills.
+    package func streams(of list: AdListName) -> [StreamPattern] {
+        self.rules.filter { $0.list == list }.map(\.streams)
+    }
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Signals: a list and a cue policy make breaks of what two sources say, and a listener plays them."""
+import json, os, signal, unittest
+
+from harness import ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, notice_pb2, status_pb2, until
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+OK = status_pb2.STATUS_CODE_OK
+
+
+class Signals(unittest.TestCase):
+    def gateway(self, cues=None):
+        gateway = Gateway(*(["--set", f"breaks.cues={cues}"] if cues else []))
+        self.addCleanup(gateway.close)
+        return gateway
+
+    def signal(self, gateway, kind, *arguments, source="encoder", code=0):
+        said = gateway.run("signal", kind, "--stream", "radio1", "--source", source, "--event", "4711", *arguments,
+                           *(["--format", "json"] if code == 0 else []), code=code)
+        return json.loads(said) if code == 0 else said
+
+    def test_two_sources_make_one_break_that_a_listener_hears_of(self):
+        gateway = self.gateway("radio* list=spots duration=60s sources=encoder,playlist; * list=house")
+        self.assertIn("names the ad list spots", self.signal(gateway, "out", code=65))
+        gateway.run("lists", "put", "spots", "--vast", VAST)
+        listener = Listener(gateway, "radio1")
+        self.addCleanup(listener.close)
+        listener.join()
+        first = self.signal(gateway, "out", "--duration", "1h")
+        again = self.signal(gateway, "out", "--duration", "1h")
+        other = self.signal(gateway, "out", "--duration", "30m", source="playlist")
+        self.assertEqual(first["break"], again["break"])
+        self.assertEqual(first["revision"], again["revision"])
+        self.assertEqual((other["break"], other["end"]), (first["break"], first["end"]))
+        notice = listener.next()
+        self.assertEqual((notice.kind, notice.break_id), (notice_pb2.NOTICE_KIND_AVAILABLE, first["break"]))
+        batch = listener.batch(first["break"])
+        self.assertEqual(len(batch.batch.advertisements), first["advertisements"])
+        self.assertEqual(self.signal(gateway, "in")["break"], first["break"])
+        self.assertEqual(listener.next().kind, notice_pb2.NOTICE_KIND_ENDED)
+        self.assertIn("no OUT came before", gateway.run(
+            "signal", "in", "--stream", "radio1", "--source", "encoder", "--event", "none", code=65))
+        self.assertEqual(len(gateway.report("radio1", first["break"])), first["advertisements"])
+        lines = until("the audit", lambda: len(found := self.audit(gateway)) >= 6 and found)
+        self.assertLessEqual({"signal", "putList"}, {line["action"] for line in lines})
+
+    def audit(self, gateway):
+        return json.loads(gateway.run("audit", "--format", "json"))["entries"]
+
+    def test_lists_and_signalled_breaks_outlive_the_gateway(self):
+        gateway = self.gateway("* list=spots duration=1h")
+        gateway.run("lists", "put", "spots", "--vast", VAST)
+        opened = self.signal(gateway, "out", "--in", "1h")
+        gateway.stop(signal.SIGKILL)
+        gateway.start()
+        self.assertEqual([each["name"] for each in json.loads(gateway.run("lists", "list", "--format", "json"))],
+                         ["spots"])
+        self.assertIn("in use", gateway.run("lists", "remove", "spots", code=65))
+        self.assertEqual(self.signal(gateway, "cancel")["state"], "cancelled")
+        self.assertEqual(self.signal(gateway, "cancel")["break"], opened["break"])
+
+    def test_without_a_policy_signals_are_refused(self):
+        gateway = self.gateway()
+        self.assertIn("No cue policy is configured", self.signal(gateway, "out", code=65))
+        gateway.run("lists", "put", "spots", "--vast", VAST, "--expected-revision", "0")
+        gateway.run("lists", "put", "spots", "--vast", VAST, "--expected-revision", "7")
+        gateway.run("lists", "remove", "spots")
+        self.assertEqual(json.loads(gateway.run("lists", "list", "--format", "json")), [])
+
+    def test_any_program_signals_over_zeromq(self):
+        gateway = self.gateway("* list=spots duration=10s")
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        put = broadcaster.ask(put_list=broadcast_pb2.PutList(name="spots", advertisements=[ad("a")]))
+        self.assertEqual((put.status, put.ad_list.info.revision), (OK, 1))
+        out = broadcast_pb2.Signal(stream="s", source="raw", event_id="1", kind=broadcast_pb2.SIGNAL_KIND_OUT)
+        reply = broadcaster.ask(signal=out)
+        self.assertEqual((reply.status, reply.changed), (OK, True))
+        self.assertTrue(getattr(reply, "break").break_id.startswith("cue-"))
+
+
+if __name__ == "__main__":
+    unittest.main()

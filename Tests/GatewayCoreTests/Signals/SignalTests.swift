@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Testing
+
+/// What signals mean: each kind of them, before a break, in it and after it.
+@Suite(.suiteLimit)
+struct SignalTests {
+    @Test func `an OUT opens a break from the list of the policy`() throws {
+        var desk = Cues.desk()
+        #expect(desk.ask(Cues.out(at: 20, lasting: 30), at: 1).word == "silently")
+        let each = try #require(desk.cued.first)
+        #expect(each.key.id.description == "cue-\(each.number)")
+        #expect(each.record.start == Sample.at(20))
+        #expect(each.end == Sample.at(50))
+        #expect(each.record.advertisements == Cues.spots)
+        #expect(each.record.announce == Sample.at(12))
+        #expect(desk.tick(at: 12).map(\.word) == ["available"])
+    }
+
+    @Test func `an OUT that says nothing begins now and lasts as the policy says`() throws {
+        var desk = Cues.desk()
+        #expect(desk.ask(Cues.out(), at: 5).word == "available")
+        #expect(desk.cued.first?.record.start == Sample.at(5))
+        #expect(desk.cued.first?.record.duration == .seconds(60))
+        var policy = Cues.policy
+        policy.rules[0].defaultDuration = nil
+        var other = Cues.desk(policy)
+        #expect(other.ask(Cues.out(), at: 5).word == "available")
+        #expect(other.cued.first?.record.duration == nil)
+        #expect(other.cued.first?.end == Sample.at(305))
+    }
+
+    @Test func `a repeat changes nothing, and a changed time or duration is an update`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        let count = desk.log.count
+        for now in [2.0, 12, 16, 18, 25, 49] {
+            desk.tick(at: now)
+            #expect(desk.ask(Cues.out(at: 20, lasting: 30), at: now).word == "unchanged")
+        }
+        #expect(desk.log.count == count + 1, "repeats are not appended: only the announcement is")
+        #expect(desk.ask(Cues.out(at: 20, lasting: 40), at: 30).word == "updated")
+        #expect(desk.cued.first?.end == Sample.at(60))
+        var moved = Cues.desk()
+        _ = moved.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        #expect(moved.ask(Cues.out(at: 40, lasting: 30), at: 2).word == "silently")
+        #expect(moved.cued.map(\.record.start) == [Sample.at(40)])
+        #expect(moved.cued.first?.record.announce == Sample.at(32))
+    }
+
+    @Test func `the IN ends the break of its event, earlier or later`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(lasting: 30), at: 0)
+        #expect(desk.ask(Cues.back(at: 45), at: 20).word == "updated")
+        #expect(desk.cued.first?.end == Sample.at(45))
+        #expect(desk.ask(Cues.back(), at: 25).word == "ended")
+        #expect(desk.cued.first?.end == Sample.at(25))
+        #expect(desk.ask(Cues.back(), at: 26).word == "unchanged", "it is over")
+        #expect(desk.ask(Cues.out(lasting: 30), at: 27).word == "available", "the next break of the same event")
+    }
+
+    @Test func `an IN or a CANCEL without an OUT is refused`() {
+        var desk = Cues.desk()
+        for kind in [Cues.back(), Cues.cancel()] {
+            let refusal = desk.ask(kind, at: 1).refusal
+            #expect(refusal?.status == .notFound)
+            #expect(refusal?.sentence.contains("event 1 of the source encoder") == true)
+        }
+        #expect(desk.cued.isEmpty)
+    }
+
+    @Test func `an IN before the start is refused`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        #expect(desk.ask(Cues.back(at: 15), at: 2).word == "WRONG_STATE")
+        #expect(desk.cued.first?.end == Sample.at(50))
+    }
+
+    @Test func `a CANCEL withdraws the break before its start and ends it after`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        #expect(desk.ask(Cues.cancel(), at: 2).word == "silently")
+        #expect(desk.cued.first?.state(at: Sample.at(2)) == .cancelled)
+        #expect(desk.ask(Cues.cancel(), at: 3).word == "unchanged")
+        #expect(desk.ask(Cues.out(at: 20, lasting: 30), at: 3).word == "unchanged", "a late repeat brings nothing back")
+        var live = Cues.desk()
+        _ = live.ask(Cues.out(lasting: 30), at: 0)
+        #expect(live.ask(Cues.cancel(), at: 10).word == "ended")
+        #expect(live.cued.first?.end == Sample.at(10))
+    }
+
+    @Test func `a start does not move once the break has begun`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 10, lasting: 30), at: 5)
+        #expect(desk.ask(Cues.out(at: 14, lasting: 30), at: 12).word == "silently")
+        #expect(desk.cued.map(\.record.start) == [Sample.at(10)])
+    }
+
+    @Test func `another event while a break runs is refused, and after it a break of its own`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(lasting: 30), at: 0)
+        #expect(desk.ask(Cues.out("encoder", "2"), at: 10).word == "BREAK_OVERLAP")
+        #expect(desk.ask(Cues.out("encoder", "2", at: 35), at: 10).word == "silently")
+        #expect(desk.cued.count == 2)
+    }
+
+    @Test func `an event id is used again the next day`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(lasting: 30), at: 0)
+        #expect(desk.ask(Cues.back(), at: 629).word == "unchanged")
+        #expect(desk.ask(Cues.back(), at: 631).word == "NOT_FOUND")
+        #expect(desk.ask(Cues.out(lasting: 30), at: 86_400).word == "available")
+        #expect(desk.cued.count == 2)
+    }
+
+    @Test func `a start in programme time is not moved to now`() {
+        var desk = Cues.desk()
+        #expect(desk.ask(Cues.out(at: 100, lasting: 150), at: 200).word == "START_IN_PAST")
+        #expect(desk.ask(Cues.out(at: 79, lasting: 150, programme: true), at: 200).word == "START_IN_PAST")
+        #expect(desk.ask(Cues.out(at: 80, lasting: 150, programme: true), at: 200).word == "available")
+        #expect(desk.cued.map(\.record.start) == [Sample.at(80)])
+        #expect(desk.ask(Cues.out(at: 80, lasting: 150, programme: true), at: 229).word == "unchanged")
+        var late = Cues.desk()
+        #expect(late.ask(Cues.out(at: 8.5, lasting: 30), at: 10).word == "available")
+        #expect(late.cued.map(\.record.start) == [Sample.at(10)], "else it counts as now")
+        #expect(late.ask(Cues.out("playlist", at: 30_000), at: 10).word == "TOO_FAR_AHEAD")
+    }
+
+    @Test func `without a policy, or without its list, a signal is refused with a sentence`() {
+        var desk = Desk()
+        #expect(desk.ask(Cues.out(), at: 0).refusal?.sentence.contains("No cue policy is configured") == true)
+        desk.planner.cues = Cues.policy
+        #expect(desk.ask(Cues.out(), at: 0).refusal?.sentence.contains("the ad list spots") == true)
+    }
+
+    @Test func `a break that a broadcaster published keeps its start and its length`() {
+        var desk = Cues.desk()
+        _ = desk.ask(.publish(Sample.publish("noon", start: .at(Sample.at(20)), duration: .seconds(30))), at: 1)
+        #expect(desk.ask(Cues.out(at: 21, lasting: 40), at: 2).word == "silently")
+        #expect(desk.cued.count == 1)
+        #expect(desk["noon"]?.record.start == Sample.at(20))
+        #expect(desk["noon"]?.end == Sample.at(50))
+        #expect(desk.ask(Cues.cancel(), at: 3).word == "silently")
+        #expect(desk["noon"]?.state(at: Sample.at(3)) == .scheduled)
+        var open = Cues.desk()
+        _ = open.ask(.publish(Sample.publish("noon", start: .at(Sample.at(20)), duration: nil)), at: 1)
+        #expect(open.ask(Cues.out(at: 21, lasting: 40), at: 2).word == "silently")
+        #expect(open["noon"]?.end == Sample.at(60), "it says no length: a signal may")
+    }
+
+    @Test func `what a broadcaster changes on a signalled break stays until a signal says something new`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        let key = desk.cued[0].key
+        _ = desk.ask(.update(.init(key: key, duration: .seconds(45))), at: 2)
+        #expect(desk.ask(Cues.out(at: 20, lasting: 30), at: 3).word == "unchanged")
+        #expect(desk.ask(Cues.out("playlist", at: 21), at: 3).word == "silently")
+        #expect(desk.cued[0].end == Sample.at(65))
+    }
+
+    @Test func `a break has so many claims at most`() {
+        var desk = Cues.desk()
+        for source in 0..<BreakSignals.claimsPerBreakMax {
+            #expect(desk.ask(Cues.out("s\(source)", at: 20, lasting: 30), at: 1).word == "silently")
+        }
+        let refusal = desk.ask(Cues.out("late", at: 20, lasting: 30), at: 1).refusal
+        #expect(refusal?.status == .limitReached)
+        #expect(refusal?.sentence.contains("claimsPerBreakMax is 8") == true)
+        #expect(desk.cued.count == 1)
+    }
+
+    @Test func `a broadcaster signals on its own streams only`() {
+        var desk = Cues.desk()
+        let other = BroadcastPrincipal(name: "other", streams: [StreamPattern("radio2")].compactMap(\.self))
+        #expect(desk.ask(Cues.out(), at: Sample.at(1), by: other).word == "NOT_ALLOWED")
+    }
+}
