@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What an encoder, a playlist or an automation system says about the programme of a stream.
+/// A report of an encoder, a playlist or an automation system about the programme of a stream.
 ///
 /// The gateway makes breaks of it, by the stream's cue policy. Signals that say the same, from one source or from many, make one break.
 public struct ProgrammeSignal: Hashable, Sendable {
-    /// What it says.
+    /// The kind of a signal.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The programme goes out of: a break begins.
         case out
@@ -17,11 +17,11 @@ public struct ProgrammeSignal: Hashable, Sendable {
 
     /// The stream's id.
     public var stream: String
-    /// Who says it: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'.
+    /// The name of the sender: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'.
     public var source: String
     /// By which the signals of one break are known, unique in its source while the break lasts.
     public var eventID: String
-    /// What it says.
+    /// Whether a break begins, ends or is taken back.
     public var kind: Kind
     /// When the break starts or ends; nil: when the gateway receives the signal.
     public var start: BreakMoment?

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a signal says about the programme.
+/// The kind of a signal.
 package enum SignalKind: Int, CaseIterable, Sendable {
     /// The programme goes out of: a break begins.
     case out = 1
@@ -46,7 +46,7 @@ package struct SignalName: Hashable, Sendable, Comparable, CustomStringConvertib
 }
 
 extension BroadcastRequest {
-    /// What an encoder, a playlist, an automation system or a person says about the programme of a stream.
+    /// A report of an encoder, a playlist, an automation system or a person about the programme of a stream.
     package struct Signal: Hashable, Sendable {
         package var stream: StreamID
         package var name: SignalName

@@ -28,7 +28,7 @@ package struct AdListRecord: Hashable, Sendable {
         self.advertisements = advertisements
     }
 
-    /// What broadcasters and operators see of it.
+    /// The summary that broadcasters and operators see.
     package var info: AdListInfo {
         AdListInfo(
             name: self.name,

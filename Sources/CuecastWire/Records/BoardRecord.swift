@@ -51,7 +51,7 @@ package struct BreakRecord: Hashable, Sendable {
     /// The trace of the newest request about it, while a timer will tell listeners of what was asked; `nil`: that is not traced, or no
     /// timer will.
     package var trace: TraceContext?
-    /// What signals said about it; `nil`: none did.
+    /// The signals about it; `nil`: there are none.
     package var signals: BreakSignals?
 
     package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {

@@ -3,7 +3,7 @@
 
 import SwiftProtobuf
 
-/// What the signals of one event of one source say about a break.
+/// The last values of one event of one source about a break.
 package struct SignalClaim: Hashable, Sendable {
     package var name: SignalName
     /// Where the source stood among those of the cue policy when it was first heard of: lower goes first.
@@ -37,7 +37,7 @@ package struct SignalClaim: Hashable, Sendable {
     }
 }
 
-/// What signals said about a break.
+/// The signals about a break.
 package struct BreakSignals: Hashable, Sendable {
     /// The most events whose signals are about one break.
     package static let claimsPerBreakMax = 8

@@ -3,7 +3,7 @@
 
 import SwiftProtobuf
 
-/// What a stream's cue policy says about a signal.
+/// The values of a stream's cue policy that decide about a signal.
 package struct SignalRule: Hashable, Sendable {
     /// Where the source stands among those of the policy: lower goes first.
     package var rank: UInt32

@@ -428,6 +428,6 @@ extension BreakDesk {
 }
 
 extension GatewayConfiguration {
-    /// What becomes of signals; the text was checked when it was read.
+    /// The cue policy; its text was checked when the configuration was read.
     fileprivate var cuePolicy: CuePolicy { (try? CuePolicy(text: self.cues)) ?? CuePolicy() }
 }

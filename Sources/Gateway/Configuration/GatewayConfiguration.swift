@@ -64,7 +64,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Of ``LimitName/listenersMax`` and ``LimitName/connectionsMax``, 0 says: as many as the limit on descriptors leaves.
     package var limits = LimitValues()
     package var breaks = BreakPolicy()
-    /// What becomes of signals, as `CuePolicy` reads it; empty: they are refused.
+    /// The cue policy as `CuePolicy` reads it; empty: signals are refused.
     package var cues = ""
     package var clock = ClockSettings()
     /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.

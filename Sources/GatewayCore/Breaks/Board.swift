@@ -10,7 +10,7 @@ package enum EntryResult: Hashable, Sendable {
     case changed(Break, Notice?)
     /// The request repeats an earlier one: the answer is the same, and no notice is sent again.
     case unchanged(Break)
-    /// What became of an ad list, which is now, or was at last, as this record says.
+    /// A change of an ad list: the record has its last values.
     case list(AdListRecord, AdListEffect)
     /// The rules did not allow it. The record has no effect, at any gateway.
     case refused(Refusal)

@@ -14,7 +14,7 @@ package enum BroadcastPlan: Hashable, Sendable {
 /// Turns requests of broadcasters into entries for the event log, by the gateway's clock and configuration.
 package struct BroadcastPlanner: Sendable {
     package var policy: BreakPolicy
-    /// What it makes of signals.
+    /// The policy that turns signals into breaks.
     package var cues: CuePolicy
 
     package init(policy: BreakPolicy, cues: CuePolicy = CuePolicy()) {

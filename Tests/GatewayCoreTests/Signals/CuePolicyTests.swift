@@ -21,7 +21,7 @@ struct CuePolicyTests {
         #expect(sport.tolerance == .seconds(1))
         #expect(sport.programmeLateMax == .seconds(90))
         #expect(sport.rank(of: Cues.source("playlist")) == 1)
-        #expect(sport.rank(of: Cues.source("nobody")) == 2)
+        #expect(sport.rank(of: Cues.source("other")) == 2)
         let house = try #require(policy.rule(for: Sample.stream("radio1")))
         #expect(house.list.description == "house")
         #expect(house.defaultDuration == nil)

@@ -92,7 +92,7 @@ package struct AdLists: Hashable, Sendable {
     }
 }
 
-/// What became of an ad list.
+/// The result of a change of an ad list.
 package enum AdListEffect: Hashable, Sendable {
     /// It was so already.
     case nothing

@@ -3,12 +3,12 @@
 
 package import CuecastWire
 
-/// What a gateway makes of signals, by stream: the rule of the first pattern that matches.
+/// The rules that turn signals into breaks, by stream: the first rule whose pattern matches counts.
 ///
 /// It decides once, when a signal is received; the decisions go into the event log, so that a later configuration does not
 /// change what was decided.
 package struct CuePolicy: Hashable, Sendable {
-    /// What becomes of the signals of some streams.
+    /// The rule for the signals of some streams.
     package struct Rule: Hashable, Sendable {
         package var streams: StreamPattern
         /// The list that fills the breaks.
@@ -21,7 +21,7 @@ package struct CuePolicy: Hashable, Sendable {
         package var tolerance: Duration = .seconds(2)
         /// How far a start in programme time may lie in the past.
         package var programmeLateMax: Duration = .seconds(120)
-        /// Whose word counts before that of others; sources that are not named come last.
+        /// Names of sources in their order of precedence; other sources come last.
         package var precedence: [SignalSource] = []
 
         package init(streams: StreamPattern, list: AdListName) {
@@ -46,7 +46,7 @@ package struct CuePolicy: Hashable, Sendable {
         self.rules = rules
     }
 
-    /// What becomes of the signals of a stream; `nil`: they are refused.
+    /// The rule for a stream; `nil`: its signals are refused.
     package func rule(for stream: StreamID) -> Rule? { self.rules.first { $0.streams.matches(stream) } }
 
     /// The streams whose breaks a list fills.

@@ -24,7 +24,7 @@ package enum SignalLimits {
 }
 
 extension StreamBoard {
-    /// What a signal is decided with, beside the stream.
+    /// The facts about the board that decide about a signal.
     struct SignalFacts {
         /// Of the break that it opens, if it does.
         let number: BreakNumber
@@ -216,9 +216,9 @@ extension StreamBoard {
         guard each.record.phase == .announced else {
             guard each.record.announce <= now else { return .silently }
             each.record.phase = .announced
-            return .tell(.available)
+            return .notify(.available)
         }
-        return .tell(each.record.ended != nil && each.record.start == start ? .ended : .updated)
+        return .notify(each.record.ended != nil && each.record.start == start ? .ended : .updated)
     }
 
     /// The last signal about a break that a signal opened was taken back.
@@ -227,7 +227,7 @@ extension StreamBoard {
             return try Self.cancel(&each, at: now)
         }
         each.record.ended = max(now, start + Break.shortest)
-        return .tell(.ended)
+        return .notify(.ended)
     }
 }
 
