@@ -355,6 +355,12 @@ class DocumentsTests(CheckerTest):
         fault = f"{path}:1: begin the summary with its subject, not with a question word"
         self.assertEqual(self.comments(path, "/// What a loop holds.\n"), [fault])
 
+    def test_a_value_that_is_described_by_a_question_is_named(self):
+        path = "Sources/Edge/Loop.swift"
+        fault = "name the value, do not begin with a question word"
+        text = "/// Reads.\n///\n/// - Parameters:\n///   - bytes: what came.\n///   - peer: whatever it is.\n/// - Returns: whose it is.\n"
+        self.assertEqual(self.comments(path, text), [f"{path}:4: {fault}", f"{path}:6: {fault}"])
+
     def test_plain_comments_strings_and_later_lines_pass(self):
         text = '/// The bytes of `nobody`.\n///\n/// What follows is an example.\nlet user = "nobody"  // reads as a user\n'
         self.assertEqual(self.comments("Sources/Edge/Loop.swift", text), [])

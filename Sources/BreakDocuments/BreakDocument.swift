@@ -46,7 +46,7 @@ package enum BreakDocument {
     ///   - vast: the document.
     ///   - charset: the encoding that the sender states; `nil`: none.
     ///   - settings: the rest, as text by its name.
-    /// - Returns: what is asked, and what of the document is not in it, each with its reason.
+    /// - Returns: the request, and the parts of the document that it leaves out, each with its reason.
     /// - Throws: the first thing that is wrong.
     package static func publish(
         _ key: BreakKey,

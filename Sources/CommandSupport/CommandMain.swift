@@ -11,7 +11,7 @@ package enum CommandMain {
     /// - Parameters:
     ///   - program: the program's root command.
     ///   - name: the program's name, for sentences.
-    ///   - variables: what the environment may hold.
+    ///   - variables: the variables that the environment may have.
     package static func run(
         _ program: any ParsableCommand.Type,
         name: String,

@@ -10,7 +10,7 @@ extension CommandOutput {
     ///   - value: the value to encode.
     ///   - isPretty: whether it takes several lines, for people who look at it too.
     /// - Returns: the text, without an end of line.
-    /// - Throws: what the value's encoding throws.
+    /// - Throws: the error of the value's encoding.
     package static func json(_ value: some Encodable, isPretty: Bool = false) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -23,7 +23,7 @@ extension CommandOutput {
     /// - Parameters:
     ///   - value: the value to print.
     ///   - isPretty: whether it takes several lines.
-    /// - Throws: what the value's encoding throws.
+    /// - Throws: the error of the value's encoding.
     package static func say(json value: some Encodable, isPretty: Bool = false) throws {
         Self.say(try Self.json(value, isPretty: isPretty))
     }

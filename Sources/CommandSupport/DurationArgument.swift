@@ -19,7 +19,7 @@ package struct DurationArgument: Sendable, CustomStringConvertible {
 
     /// Reads the value of an option.
     ///
-    /// - Throws: what to write instead.
+    /// - Throws: the form to write instead.
     @Sendable package static func read(_ text: String) throws -> Self {
         guard let duration = Duration(text: text) else { throw ValidationError(Self.advice(for: text)) }
         return Self(duration)

@@ -16,7 +16,7 @@ package struct TimeArgument: Sendable {
 
     /// Reads the value of an option.
     ///
-    /// - Throws: what to write instead.
+    /// - Throws: the form to write instead.
     @Sendable package static func read(_ text: String) throws -> Self {
         guard let instant = Timestamp(rfc3339: text) else { throw ValidationError(Self.advice(for: text)) }
         return Self(date: Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6))

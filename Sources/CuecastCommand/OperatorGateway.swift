@@ -23,7 +23,7 @@ struct OperatorGateway: Sendable {
     /// - Parameters:
     ///   - gateway: where it is.
     ///   - access: the caller's token, and the check of the certificate.
-    ///   - what: what comes over HTTP, as the beginning of a sentence.
+    ///   - what: the subject of the error sentence, for instance 'A report'.
     /// - Throws: where that was said wrongly; it is told by then.
     init(_ gateway: GatewayOptions, _ access: OperatorOptions, for what: String) throws {
         guard let address = try gateway.httpAddress else {
@@ -43,7 +43,7 @@ struct OperatorGateway: Sendable {
     /// - Parameters:
     ///   - path: from the slash on.
     ///   - query: parameters without a value are left out.
-    /// - Returns: what stands in the request's first line.
+    /// - Returns: the target for the request's first line.
     static func target(_ path: String, _ query: [(String, String?)]) -> String {
         var components = URLComponents()
         components.path = path
@@ -55,7 +55,7 @@ struct OperatorGateway: Sendable {
     /// Asks for a document.
     ///
     /// - Parameters:
-    ///   - type: what it is.
+    ///   - type: the type of the document.
     ///   - target: path and query.
     /// - Returns: the document.
     /// - Throws: why there is none.

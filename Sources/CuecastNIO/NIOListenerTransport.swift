@@ -28,7 +28,7 @@ public final class NIOListenerTransport: ListenerTransport {
     ///
     /// - Parameters:
     ///   - trust: how to verify the gateway's identity where an address begins with `tls://`.
-    ///   - runtime: whose thread serves the connections.
+    ///   - runtime: the runtime whose thread serves the connections.
     public convenience init(trust: GatewayTrust = GatewayTrust(), runtime: NIORuntime = .shared) {
         self.init(trust: trust, runtime: runtime, timings: LinkTimings())
     }

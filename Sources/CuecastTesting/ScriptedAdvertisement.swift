@@ -94,8 +94,8 @@ extension Advertisement.Banner {
     ///
     /// - Parameters:
     ///   - imageURL: where the picture is, http or https.
-    ///   - targetURL: what opens when the listener acts on it; `nil`: nothing.
-    ///   - alternativeText: what to read out instead; `nil`: nothing given.
+    ///   - targetURL: the page that opens when the listener acts on it; `nil`: none.
+    ///   - alternativeText: the text to read out instead; `nil`: there is none.
     public init(imageURL: String, targetURL: String? = nil, alternativeText: String? = nil) {
         self.init(AdvertisementContent.Banner(imageURL: imageURL))
         self.targetURL = targetURL

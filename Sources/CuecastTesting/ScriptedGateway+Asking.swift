@@ -29,7 +29,7 @@ extension ScriptedGateway {
     /// - Parameters:
     ///   - adID: the advertisement's key.
     ///   - breakID: its break.
-    ///   - session: whose outcome; `nil`: the first that was told.
+    ///   - session: the session of the outcome; `nil`: the first outcome.
     /// - Returns: the outcome; `nil`: nothing was told.
     public func outcomeSoFar(of adID: String, in breakID: String, session: String? = nil) -> ScriptedOutcome? {
         self.outcomes.first { outcome in
@@ -44,7 +44,7 @@ extension ScriptedGateway {
     /// - Parameters:
     ///   - adID: the advertisement's key.
     ///   - breakID: its break.
-    ///   - session: whose outcome; `nil`: the first that is told.
+    ///   - session: the session of the outcome; `nil`: the first outcome.
     ///   - limit: how long to wait.
     /// - Returns: the outcome that stands.
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
@@ -95,7 +95,7 @@ extension ScriptedGateway {
     ///
     /// - Parameters:
     ///   - limit: how long to wait.
-    ///   - what: what is waited for, for the error's sentence.
+    ///   - what: the awaited event, for the error's sentence.
     ///   - find: gives what is waited for, or `nil` while it is not so; it is asked after each change.
     /// - Returns: the result of `find`.
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.

@@ -37,7 +37,7 @@ extension ScriptedGateway {
     /// Refuses requests of these kinds, so many times.
     ///
     /// - Parameters:
-    ///   - kinds: what is refused.
+    ///   - kinds: the kinds of request to refuse.
     ///   - refusal: how.
     ///   - times: how often; `nil`: until ``refuseNothing()``.
     public func refuse(

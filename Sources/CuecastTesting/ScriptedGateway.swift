@@ -367,7 +367,7 @@ extension ScriptedGateway.State {
     ///
     /// - Parameters:
     ///   - frame: the request.
-    ///   - push: what its connection has to do with pushing, before and after it.
+    ///   - push: the push state of its connection, before and after the request.
     ///   - now: the gateway's clock.
     ///   - clock: between the gateway's clock and this device's.
     ///   - isAnswered: whether the player gets the reply; what is not answered does not get to the gateway either.

@@ -32,7 +32,7 @@ public final class ZeroMQRuntime: Sendable {
 
     /// A runtime whose threads start with the first connection.
     ///
-    /// - Parameter name: what its polling thread is called, of which tools show the first 15 bytes.
+    /// - Parameter name: the name of its polling thread; tools show its first 15 bytes.
     public init(name: String = "cuecast") {
         self.name = name
     }

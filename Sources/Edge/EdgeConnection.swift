@@ -112,7 +112,7 @@ package struct EdgeConnection: Sendable {
 
     /// Takes note of a frame of a message.
     ///
-    /// - Returns: what the message is, where this was its last frame.
+    /// - Returns: the event of the message where this was its last frame.
     private mutating func frame(_ body: Range<Int>, more: Bool, in bytes: Span<UInt8>) -> Event? {
         let number = self.frameCount
         self.frameCount += 1

@@ -150,7 +150,7 @@ package protocol EdgeDelegate: AnyObject {
     ///
     /// - Parameters:
     ///   - request: its bytes.
-    ///   - peer: whose it is.
+    ///   - peer: the peer of the connection.
     ///   - mayBeginSession: whether its connection may begin a session.
     ///   - push: whether notices can go to its connection, and whose do.
     /// - Returns: the decision about it.

@@ -244,7 +244,7 @@ extension EdgeLoop {
     /// Where the connection has ended nothing is decided: the answer is dropped and counted.
     ///
     /// - Parameters:
-    ///   - peer: whose request it is.
+    ///   - peer: the peer that sent the request.
     ///   - decide: gets whether the connection may begin a session, and whether notices can go to it; answers now.
     package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
         guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }

@@ -55,7 +55,7 @@ package struct NoticeRing: Sendable {
     /// - Parameters:
     ///   - sent: how many bytes behind the cursor were sent: fewer than there are.
     ///   - cursor: where a frame begins.
-    /// - Returns: what is not sent of that frame, empty where sending stopped at the end of one; and the cursor behind it.
+    /// - Returns: the unsent rest of that frame, empty where sending stopped at a frame's end; and the cursor after it.
     package func restOfFrame(after sent: Int, behind cursor: Cursor) -> (rest: [UInt8], next: Cursor) {
         let base = Int(cursor - self.start)
         var offset = base

@@ -71,7 +71,7 @@ package struct Gateway: Sendable {
     ///   - manager: the service manager that started the process.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
-    /// - Throws: what stands in the way of starting, for instance an address that is in use, or `ConfigurationFaults` where the
+    /// - Throws: the reason not to start, for instance an address in use, or `ConfigurationFaults` where the
     ///   files of broadcasters that the configuration names are not as they must be.
     package init(
         configuration: GatewayConfiguration,
@@ -276,7 +276,7 @@ extension Gateway {
     ///   - limit: how long to wait for the log.
     ///   - forgotten: changes who is refused, and brings that to the disk: it is called for the newest that there are.
     /// - Returns: whether the log has it.
-    /// - Throws: what `forgotten` does; then nothing has changed.
+    /// - Throws: the errors of `forgotten`; then nothing has changed.
     package func refuse(
         _ session: SessionID,
         atMost limit: Duration,

@@ -89,7 +89,7 @@ package struct AuditDocument: GatewayDocument {
 
 extension AuditDocument {
     /// - Parameters:
-    ///   - records: what was found, one more than the page holds where there is another.
+    ///   - records: the records found, one more than the page holds where there is another page.
     ///   - limit: the most on a page.
     ///   - now: the gateway's clock.
     package init(_ records: [NumberedAuditRecord], limit: Int, at now: Timestamp) {

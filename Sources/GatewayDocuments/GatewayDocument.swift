@@ -37,7 +37,7 @@ package struct DocumentDescription: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name of the schema in `/openapi.json`; empty: the schema stands wherever the document is used.
-    ///   - meaning: what the document is.
+    ///   - meaning: the meaning of the document.
     ///   - takesOtherFields: whether the gateway passes over fields that it does not know.
     ///   - fields: all fields of the document.
     package init(name: String = "", meaning: String? = nil, takesOtherFields: Bool = false, fields: [DocumentField]) {

@@ -91,7 +91,7 @@ package struct OutcomeDocument: GatewayDocument {
 
 extension OutcomeDocument {
     /// - Parameters:
-    ///   - outcome: what the listener says.
+    ///   - outcome: the listener's report.
     ///   - position: where the log has it.
     ///   - recorded: when the gateway took it.
     ///   - key: the break.

@@ -188,7 +188,7 @@ extension ReportDocument {
     /// The report as a document.
     ///
     /// - Parameters:
-    ///   - report: what the ledger answered.
+    ///   - report: the ledger's answer.
     ///   - heads: the newest record of each lane, as far as it is known.
     package init(_ report: Report, heads: [Lane: UInt64]) {
         self.variant = report.variant

@@ -34,7 +34,7 @@ package enum Schema {
     /// - Parameters:
     ///   - properties: its members.
     ///   - optional: those that may be absent.
-    ///   - description: what it is.
+    ///   - description: its meaning, for readers.
     /// - Returns: the schema.
     package static func object(
         _ properties: [String: JSONValue],
@@ -49,7 +49,7 @@ package enum Schema {
     /// - Parameters:
     ///   - properties: its members.
     ///   - optional: those that may be absent.
-    ///   - description: what it is.
+    ///   - description: its meaning, for readers.
     /// - Returns: the schema.
     package static func openObject(
         _ properties: [String: JSONValue],

@@ -24,7 +24,7 @@ package enum HTTPTokenFiles {
     ///   - configuration: checked.
     ///   - makesFiles: whether the data directory is this process's, so that files are made; without it what is missing is passed over.
     ///   - now: the gateway's clock.
-    /// - Returns: who may ask for what; `nil` where keys are missing and none are made.
+    /// - Returns: the rights of callers; `nil` where keys are missing and none are made.
     /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
     package static func access(
         for configuration: GatewayConfiguration,

@@ -21,7 +21,7 @@ final class HTTPTrace: Sendable {
     /// - Parameters:
     ///   - headers: the values of `traceparent`, each once.
     ///   - side: the kind of caller.
-    ///   - operation: what is asked.
+    ///   - operation: the operation of the request.
     ///   - came: when, by the gateway's clock.
     init(_ headers: [String], from side: TraceSampler.Side, _ operation: Operation, at came: Timestamp) {
         self.headers = headers
@@ -70,7 +70,7 @@ final class HTTPTrace: Sendable {
 extension Operation {
     /// The same, which is traced where its caller has sampled its trace.
     ///
-    /// - Parameter side: who asks.
+    /// - Parameter side: the side of the caller.
     /// - Returns: the operation, with the headers that it has for that.
     func traced(as side: TraceSampler.Side) -> Operation {
         var operation = self

@@ -56,7 +56,7 @@ package final class TrackingMemory: Sendable {
     /// Remembers what only measures, unless it is known.
     ///
     /// - Parameters:
-    ///   - key: what.
+    ///   - key: the outcome to tell.
     ///   - now: the gateway's clock.
     /// - Returns: whether it is told for the first time.
     package func note(_ key: Key, at now: Timestamp) -> Bool {
@@ -70,7 +70,7 @@ package final class TrackingMemory: Sendable {
 
     /// Begins to tell what is to be recorded; while another tells the same, waits for what becomes of that.
     ///
-    /// - Parameter key: what.
+    /// - Parameter key: the outcome to tell.
     /// - Returns: whether it is to be told now, and `finish` to be called then; otherwise it is durable already.
     package func begin(_ key: Key) async -> Bool {
         while true {
@@ -93,7 +93,7 @@ package final class TrackingMemory: Sendable {
     /// It is told, or it is not: then the next who tells it is the first.
     ///
     /// - Parameters:
-    ///   - key: what `begin` let tell.
+    ///   - key: the key that `begin` admitted.
     ///   - isDurable: whether it is recorded.
     ///   - now: the gateway's clock.
     package func finish(_ key: Key, isDurable: Bool, at now: Timestamp) {

@@ -55,7 +55,7 @@ package final class TLSIdentity: Sendable {
     /// - Parameters:
     ///   - certificates: PEM: the server's own, then those that lead to the root.
     ///   - key: PEM, of the first certificate, without a password.
-    /// - Throws: what is wrong with them.
+    /// - Throws: the fault of them.
     package init(certificates: [UInt8], key: [UInt8]) throws(Fault) {
         ERR_clear_error()
         guard let context = unsafe SSL_CTX_new(TLS_server_method()) else { throw Self.refused() }

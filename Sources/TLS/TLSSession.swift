@@ -95,7 +95,7 @@ package final class TLSSession {
     /// It begins: ``shakeHands()`` is called once before anything has come.
     ///
     /// - Parameters:
-    ///   - trust: whose certificates are taken.
+    ///   - trust: the authorities whose certificates are accepted.
     ///   - server: the name or the address that must stand in the server's certificate.
     ///   - pipe: the buffers for input and output; of the same thread.
     package convenience init?(_ trust: TLSTrust, server: String, through pipe: TLSPipe) {

@@ -29,7 +29,7 @@ package final class TLSTrust: Sendable {
     nonisolated(unsafe) let handle: OpaquePointer
 
     /// - Parameter certificates: PEM: those that are trusted, each as it is; `nil`: those that the system trusts.
-    /// - Throws: what is wrong with them.
+    /// - Throws: the fault of them.
     package init(certificates: [UInt8]?) throws(Fault) {
         ERR_clear_error()
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else { throw Self.refused() }

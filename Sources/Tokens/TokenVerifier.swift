@@ -38,7 +38,7 @@ package struct TokenVerifier: Sendable {
     /// - Parameters:
     ///   - token: the token that a client sent.
     ///   - now: the gateway's clock.
-    /// - Returns: what it says.
+    /// - Returns: the token's claims.
     /// - Throws: the first reason against it.
     package func verify(_ token: String, at now: Timestamp) throws(TokenRefusal) -> TokenClaims {
         guard let text = TokenText(token) else { throw .malformed }

@@ -11,7 +11,7 @@ enum MarkupText {
     ///
     /// - Parameters:
     ///   - document: its bytes.
-    ///   - charset: what was said of it; counts before what it declares (RFC 7303 section 3). `nil`: nothing.
+    ///   - charset: the charset of its Content-Type, which comes before the document's own (RFC 7303 section 3). `nil`: none.
     /// - Returns: its text.
     /// - Throws: where it has another encoding, bytes that are none of its encoding's, or such a character.
     static func utf8(of document: [UInt8], charset: String? = nil) throws(AdFormatError) -> [UInt8] {

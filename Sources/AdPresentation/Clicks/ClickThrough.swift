@@ -16,7 +16,7 @@ public import Foundation
 
     /// Reads an address.
     ///
-    /// - Parameter address: what the advertisement says; `nil` or empty: nothing.
+    /// - Parameter address: the advertisement's address; `nil` or empty: it has none.
     /// - Throws: why it is not opened.
     public init(_ address: String?) throws(ClickThroughRefusal) {
         guard let address, !address.isEmpty else { throw .nothingToOpen }

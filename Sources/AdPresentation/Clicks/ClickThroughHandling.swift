@@ -11,7 +11,7 @@ public protocol ClickThroughOpener: AnyObject, Sendable {
     /// Opens `url`, which is one of http or https.
     ///
     /// - Parameters:
-    ///   - url: what to open.
+    ///   - url: the address to open.
     ///   - completion: is to be called once, with whether it was opened.
     func open(_ url: URL, completion: @escaping @MainActor @Sendable (_ isOpened: Bool) -> Void)
 }
@@ -69,7 +69,7 @@ public struct ClickThroughHandling: Sendable {
     /// Opens `address` where it may be opened.
     ///
     /// - Parameters:
-    ///   - address: what the advertisement says; `nil`: nothing.
+    ///   - address: the advertisement's address; `nil`: it has none.
     ///   - report: tells that it was clicked, before it is opened: then the app may be in the background.
     @MainActor
     func follow(_ address: String?, report: () -> Void) {

@@ -96,10 +96,10 @@ open class AdvertisementView: PlatformView {
     /// - Parameters:
     ///   - frame: where it is; content may show in it before its height is known.
     ///   - contextFeedID: which advertisement: a stream's id, or `stream/placement`.
-    ///   - context: what surrounds it, for instance the address of an article.
+    ///   - context: the content around it, for instance the address of an article.
     ///   - source: where the content comes from; `nil`: it is the banner of the advertisement of `AdvertisementCenter.shared` that
     ///     plays.
-    ///   - renderer: what shows it; `nil`: what suits the system. It serves this container only.
+    ///   - renderer: shows it; `nil`: the default of the system. It serves this container only.
     ///   - delegate: the object that is told of the status; held weakly.
     public init(
         frame: CGRect = .zero,

@@ -18,7 +18,7 @@ public protocol AdRenderer: AnyObject {
     /// wanted any more.
     ///
     /// - Returns: the height of the content in points, 0 or more.
-    /// - Throws: what says best why it cannot be shown.
+    /// - Throws: the reason why it cannot be shown.
     func render(_ content: AdContent, in view: PlatformView) async throws -> CGFloat
 
     /// Takes what was shown out of `view`.

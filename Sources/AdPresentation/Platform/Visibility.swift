@@ -71,8 +71,8 @@ public final class ImpressionTracker {
     /// Begins to watch `view`, and looks at once.
     ///
     /// - Parameters:
-    ///   - view: what is watched; it is held weakly.
-    ///   - onImpression: what happens when at least half of it is seen, perhaps before this returns.
+    ///   - view: the view to watch; it is held weakly.
+    ///   - onImpression: called when at least half of it is seen, perhaps before this returns.
     public init(_ view: PlatformView, onImpression: @escaping @MainActor () -> Void) {
         self.view = view
         self.onImpression = onImpression

@@ -29,7 +29,7 @@ public final class AdvertisementManager {
     ///
     /// - Parameters:
     ///   - type: is made anew for each use, by its `init(configurationJSON:)`.
-    ///   - configurationJSON: what the app's configuration says about it.
+    ///   - configurationJSON: its part of the app's configuration.
     /// - Returns: whether it was added: not where there are 64 already.
     @discardableResult
     public func register(_ type: any AdPluginProtocol.Type, configurationJSON: NSDictionary? = nil) -> Bool {

@@ -19,7 +19,7 @@ enum ExchangeFaults {
     /// - Parameters:
     ///   - error: the error.
     ///   - channel: where; `nil`: it never came to one.
-    ///   - trust: who was believed.
+    ///   - trust: the trust of the connection.
     ///   - limits: of the exchange.
     /// - Returns: why there is no answer.
     static func failure(

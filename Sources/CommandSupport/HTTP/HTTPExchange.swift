@@ -129,7 +129,7 @@ package enum HTTPExchange {
     /// - Parameters:
     ///   - target: path and query, from the slash on.
     ///   - endpoint: where, and how.
-    ///   - headers: what is said besides.
+    ///   - headers: further headers.
     ///   - limits: how long, and for how much.
     /// - Returns: the answer, whole.
     /// - Throws: why there is none.

@@ -26,7 +26,7 @@ struct ListenerSettings: Sendable {
 
     /// - Parameters:
     ///   - configuration: the app's configuration.
-    ///   - takesPush: what the transport says of itself.
+    ///   - takesPush: whether the transport supports push.
     /// - Throws: the rule that the configuration breaks.
     init(_ configuration: ListenerConfiguration, takesPush: Bool = true) throws(CuecastError) {
         self.stream = try Self.streamID(of: configuration.stream)

@@ -123,7 +123,7 @@ final class ListenerJournal: Sendable {
 
     /// - Parameters:
     ///   - storage: where entries go.
-    ///   - files: what the file lies in.
+    ///   - files: the folder of the file.
     ///   - worker: works on the file; `nil`: the thread that all clients of this file share.
     ///   - now: the clock that the wait after a failure goes by.
     ///   - wallTime: this device's clock.

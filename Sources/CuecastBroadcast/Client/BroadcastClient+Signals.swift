@@ -8,7 +8,7 @@ extension BroadcastClient {
     ///
     /// The same signal again changes nothing. One whose start counts from its receipt is not sent again by itself.
     ///
-    /// - Parameter signal: what is said.
+    /// - Parameter signal: the signal.
     /// - Returns: The break that it is about, as it stands.
     /// - Throws: ``BroadcastError``, for instance ``BroadcastError/refused(_:)`` with ``BroadcastRefusal/Status/notFound`` where the stream
     ///   has no cue policy, or no break has the event.

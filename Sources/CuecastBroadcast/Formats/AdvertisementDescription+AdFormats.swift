@@ -43,7 +43,7 @@ extension AdBreak {
     ///   - stream: the stream's id.
     ///   - id: the break's id.
     ///   - start: when it starts.
-    ///   - batch: what a reader of `AdFormats` returned; its `AdBatch.skipped` says what is not in it.
+    ///   - batch: the result of a reader of `AdFormats`; its `AdBatch.skipped` lists the ads that are not in it.
     public init(stream: String, id: String, start: Start, batch: AdBatch) {
         self.init(
             stream: stream,
@@ -64,7 +64,7 @@ extension AdBreak {
     ///   - id: the break's id.
     ///   - start: when it starts.
     ///   - document: the bytes of the document.
-    ///   - options: what to take from it.
+    ///   - options: the parts to take from it.
     /// - Throws: `AdFormatError` where the document cannot be read or has no ad that can be played.
     public init(
         stream: String,

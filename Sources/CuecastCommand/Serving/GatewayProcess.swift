@@ -41,7 +41,7 @@ struct GatewayProcess: Sendable {
     /// - Parameters:
     ///   - configuration: checked.
     ///   - outlets: by what the process tells what it does.
-    /// - Throws: what stands in the way, for instance an address that is in use.
+    /// - Throws: the reason not to start, for instance an address in use.
     init(opening configuration: GatewayConfiguration, outlets: ProcessOutlets) async throws {
         let clock = SteeredClock(settings: configuration.clock)
         let stores = try await ProcessStores(opening: configuration, at: clock.now(), logger: outlets.logger)

@@ -41,7 +41,7 @@ final class TopFeed: Sendable {
 
     /// Takes what has happened.
     ///
-    /// - Returns: what the screen has to do; `nil`: nothing but to draw.
+    /// - Returns: the next action of the screen; `nil`: only draw.
     @discardableResult
     func apply(_ event: TopState.Event) -> TopState.Action? {
         let now = self.now

@@ -44,7 +44,7 @@ package struct CoreGateway: Sendable {
     /// - Parameters:
     ///   - stream: the stream whose position it repeats.
     ///   - policy: how breaks are announced.
-    ///   - cues: what becomes of signals.
+    ///   - cues: the cue policy.
     ///   - headInterval: how often the stream's position is repeated when nothing else happens; at least 1 ms.
     ///   - now: when it starts.
     package init(
@@ -99,7 +99,7 @@ package struct CoreGateway: Sendable {
     ///   - window: when listeners are to ask for their batches, in place of what the policy says.
     ///   - now: when the gateway receives it.
     /// - Returns: the notices that come of it; none where nothing changes for listeners.
-    /// - Throws: what a gateway answers in place of doing it.
+    /// - Throws: the gateway's refusal.
     package mutating func ask(
         _ kind: BroadcastRequest.Kind,
         window: RequestWindow? = nil,
@@ -156,8 +156,8 @@ package struct CoreGateway: Sendable {
     ///
     /// - Parameters:
     ///   - frame: the request.
-    ///   - push: what its connection has to do with pushing, before and after it: where a session's notices are pushed, the owner
-    ///     delivers them there, behind the answer.
+    ///   - push: the push state of its connection, before and after the request: where notices of a session are pushed, the
+    ///     caller delivers them there, after the answer.
     ///   - now: the gateway's clock.
     /// - Returns: the reply.
     package mutating func answer(_ frame: [UInt8], push: inout PushPlace, at now: Timestamp) -> [UInt8] {

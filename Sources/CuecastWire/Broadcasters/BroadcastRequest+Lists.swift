@@ -52,7 +52,7 @@ extension BroadcastRequest.PutList {
     /// Looks at all rules, and puts the advertisements in.
     ///
     /// - Parameters:
-    ///   - sources: what the advertisements are made of.
+    ///   - sources: the sources of the advertisements.
     ///   - content: makes one.
     /// - Throws: the first rule that it breaks.
     mutating func check<Source>(

@@ -74,7 +74,7 @@ extension BroadcastRequest.Publish {
     /// Looks at all rules, and puts the advertisements in.
     ///
     /// - Parameters:
-    ///   - sources: what the advertisements are made of.
+    ///   - sources: the sources of the advertisements.
     ///   - content: makes one.
     /// - Throws: the first rule that it breaks.
     mutating func check<Source>(
@@ -103,7 +103,7 @@ extension BroadcastRequest.Update {
     /// Looks at all rules, and puts the advertisements in.
     ///
     /// - Parameters:
-    ///   - sources: what the new advertisements are made of; `nil`: those that there are stay.
+    ///   - sources: the sources of the new advertisements; `nil`: the present ones stay.
     ///   - content: makes one.
     /// - Throws: the first rule that it breaks.
     mutating func check<Source>(

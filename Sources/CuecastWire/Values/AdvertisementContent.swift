@@ -191,7 +191,7 @@ extension AdvertisementContent {
     /// A list of advertisements as it is kept, with the rules for the whole list: not empty, not too many, no id twice.
     ///
     /// - Parameters:
-    ///   - sources: what each is made of. Of too many none is made.
+    ///   - sources: the source of each. Too many give none.
     ///   - content: makes one.
     /// - Returns: the list.
     /// - Throws: the first rule that it breaks.

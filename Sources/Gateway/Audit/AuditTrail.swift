@@ -60,7 +60,7 @@ package final class AuditTrail: Service, Sendable {
 
     /// - Parameters:
     ///   - store: open, closed when the service ends; `nil`: nothing is kept, which is an alarm where there is a fault.
-    ///   - fault: what an operator should know about the store.
+    ///   - fault: a sentence about the store for operators.
     ///   - settings: how much is kept.
     ///   - now: the gateway's clock.
     ///   - retentionTime: the log's own time; `nil`: it has none yet.

@@ -52,7 +52,7 @@ package struct BreakBoardService: Service {
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
     ///   - traces: keeps the spans of notices.
-    ///   - common: what every part is given.
+    ///   - common: the parts that every part uses.
     init(
         _ loaded: LoadedLog,
         observers: [any BoardObserver],
@@ -280,7 +280,7 @@ private final class SnapshotDesk: Sendable {
     private let sink: AsyncStream<Void>.Continuation
 
     /// - Parameters:
-    ///   - changes: what the snapshot that is kept does not have.
+    ///   - changes: the changes since the last stored snapshot.
     ///   - board: with them.
     init(_ changes: BoardChanges, of board: Board) {
         self.state = Mutex(State(changes: changes, board: board))

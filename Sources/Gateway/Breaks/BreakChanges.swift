@@ -84,7 +84,7 @@ package final class BreakChanges: BoardObserver {
     ///   - sequence: the newest change that the reader knows.
     ///   - most: at most so many.
     ///   - streams: only breaks of these; `nil`: of all.
-    /// - Returns: what follows.
+    /// - Returns: the changes after that one.
     package func changes(
         after sequence: UInt64,
         most: Int,

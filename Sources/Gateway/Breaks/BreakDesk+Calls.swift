@@ -22,7 +22,7 @@ extension BreakDesk {
     /// its way.
     ///
     /// - Parameters:
-    ///   - checked: what is asked; its id comes back with the answer, and nothing looks at its token.
+    ///   - checked: the request; its id comes back with the answer, and its token is not read.
     ///   - principal: the broadcaster, and the streams on which it may publish; the caller has made sure of it.
     ///   - origin: where the request came from.
     ///   - trace: as the adapter has decided; `nil`: it is not traced, whatever the request itself says.

@@ -20,7 +20,7 @@ struct ClockParts: Sendable {
     /// - Parameters:
     ///   - configuration: checked.
     ///   - log: loaded.
-    ///   - state: what the run before left, and where this one leaves it.
+    ///   - state: the state of the run before; this run's state takes its place.
     ///   - retention: whether the log's own time may go on.
     ///   - control: gets the commands of a `SteeredClock`.
     ///   - common: the parts that every part uses.

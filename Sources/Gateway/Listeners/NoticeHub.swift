@@ -88,7 +88,7 @@ final class NoticeHub: NoticeSink, Service {
     ///
     /// - Parameters:
     ///   - session: the session that reads.
-    ///   - stream: what.
+    ///   - stream: the stream to listen to.
     ///   - address: where it comes from.
     ///   - left: called once when it is not here any more.
     /// - Returns: the reader, which keeps what comes from now on.

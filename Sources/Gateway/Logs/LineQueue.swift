@@ -88,8 +88,7 @@ package final class LineQueue: Sendable {
         }
     }
 
-    /// - Returns: what waits, with the note of what was left out behind it, and how many bytes of that were counted; `nil`: nothing
-    ///   does.
+    /// - Returns: the waiting lines with the note about dropped ones, and how many of these bytes were counted; `nil`: no line waits.
     private func takeAll() -> (bytes: [UInt8], counted: Int)? {
         self.state.withLock { state in
             guard !state.lines.isEmpty else {

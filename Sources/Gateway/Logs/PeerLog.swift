@@ -83,7 +83,7 @@ package final class PeerLog: Sendable {
     /// Logs a line, unless there were too many of its kind.
     ///
     /// - Parameters:
-    ///   - kind: what it is limited with.
+    ///   - kind: the kind of line, which has a limit of its own.
     ///   - level: how severe it is.
     ///   - message: the message.
     ///   - metadata: evaluated only where the line is logged.

@@ -66,10 +66,10 @@ extension ServiceManager {
     /// On a thread of its own: what is waited for may keep all others.
     ///
     /// - Parameters:
-    ///   - status: what takes long, for people.
+    ///   - status: a sentence about the step that takes long.
     ///   - body: the start.
     /// - Returns: the result of `body`.
-    /// - Throws: what `body` throws.
+    /// - Throws: the errors of `body`.
     package func whileStarting<Value: Sendable>(
         _ status: String,
         _ body: () async throws -> Value

@@ -47,11 +47,11 @@ package struct LedgerService: Service {
     let logger: Logger
 
     /// - Parameters:
-    ///   - log: what is projected.
+    ///   - log: the log to project.
     ///   - ledger: open.
     ///   - feed: tells of breaks that have changed.
-    ///   - settings: what is kept, and how soon.
-    ///   - common: what every part is given.
+    ///   - settings: how much is kept, and how soon it is projected.
+    ///   - common: the parts that every part uses.
     init(log: LogParts, ledger: any Ledger, feed: LedgerFeed, settings: LedgerSettings, common: CommonParts) {
         self.log = log.log
         self.watermarks = log.watermarks

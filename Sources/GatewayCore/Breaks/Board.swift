@@ -292,7 +292,7 @@ package struct Board: Sendable {
 
     /// Decides about an entry; nothing changes.
     ///
-    /// - Returns: what becomes of it where it is applied; `nil`: it is about the board as a whole.
+    /// - Returns: the result of applying it; `nil`: it is about the board as a whole.
     private func decide(_ entry: BreakEntry, number: BreakNumber) -> EntryResult? {
         switch entry.kind {
         case .housekeeping: return nil

@@ -21,7 +21,7 @@ extension StreamBoard {
     /// Decides about an entry about a break of this stream; nothing changes.
     ///
     /// - Parameters:
-    ///   - entry: what is asked, or what a timer decided.
+    ///   - entry: the request, or the decision of a timer.
     ///   - number: of the break that it publishes, if it does.
     ///   - epoch: of the event log.
     ///   - isRetired: whether the break was kept once and is no more.

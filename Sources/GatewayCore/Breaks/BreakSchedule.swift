@@ -25,7 +25,7 @@ package struct BreakSchedule: Sendable {
     private var running: Set<BreakNumber> = []
 
     /// - Parameters:
-    ///   - board: whose open breaks are looked at.
+    ///   - board: the board with the open breaks.
     ///   - now: the gateway's clock.
     package init(_ board: Board, at now: Timestamp) {
         for stream in board.sortedStreams {

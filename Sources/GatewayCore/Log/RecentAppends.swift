@@ -43,7 +43,7 @@ package struct RecentAppends<Repeat: Sendable>: Sendable {
     ///   - id: of the append.
     ///   - lane: the number of its lane.
     ///   - waiting: waits for the answer where it is a repeat of one under way.
-    /// - Returns: what the id is to the log.
+    /// - Returns: whether the id is new or a repeat.
     package mutating func begin(_ id: AppendID, in lane: Int, _ waiting: Repeat) -> Standing {
         let key = Key(lane: lane, id: id)
         if let offset = self.offsets[key] { return .durable(offset) }

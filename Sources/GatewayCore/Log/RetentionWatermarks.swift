@@ -22,7 +22,7 @@ package protocol RetentionWatermarks: Sendable {
     /// Forgets the records that no reader needs.
     ///
     /// - Parameter records: how many records of each lane stay that no reader needs.
-    /// - Throws: what the log says.
+    /// - Throws: the error of the log.
     func release(keeping records: UInt64) async throws(EventLogError)
 }
 

@@ -174,7 +174,7 @@ package enum StoreReconciliation: Hashable, Sendable {
     /// - Parameters:
     ///   - log: the facts in the log.
     ///   - ledger: the facts in the ledger.
-    ///   - difference: what was found where the ledger's position is in the log.
+    ///   - difference: the difference found in the log at the ledger's position.
     ///   - floor: a new epoch gives out no offset up to it: others may know these offsets, for instance the files that a restore
     ///     replaces.
     ///   - epoch: the number of a new epoch, if one is needed.

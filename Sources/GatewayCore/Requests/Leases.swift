@@ -180,7 +180,7 @@ package struct Leases: LeaseTable {
     /// - Parameters:
     ///   - session: the session that listens.
     ///   - stream: the stream that it listens to; a session that changes it counts for the new one.
-    ///   - owner: whose it is, where that limits its beginning.
+    ///   - owner: the owner of the session, where that limits its beginning.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     /// - Returns: the result.
@@ -210,7 +210,7 @@ package struct Leases: LeaseTable {
     /// - Parameters:
     ///   - session: the session that listens.
     ///   - stream: the stream that it listens to; a session that changes it counts for the new one.
-    ///   - owner: whose it is, where those of one subject are counted.
+    ///   - owner: the owner of the session, where the sessions of one subject are counted.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     ///   - hasRoom: whether one more may begin, beside so many that are here; then it does.

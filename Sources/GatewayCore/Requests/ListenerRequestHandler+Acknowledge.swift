@@ -12,7 +12,7 @@ extension ListenerRequestHandler {
     ///   - token: its delivery; `nil`: the bytes are none.
     ///   - served: the break that it is about.
     ///   - request: the request.
-    /// - Throws: what is wrong with it.
+    /// - Throws: the fault of it.
     @inline(__always)
     func accept(
         _ found: FoundOutcomes,

@@ -9,7 +9,7 @@ extension ListenerRequestHandler {
     /// - Parameters:
     ///   - served: the break.
     ///   - delay: how far behind live the listener hears the stream.
-    ///   - owner: whose the session is, where that limits its beginning.
+    ///   - owner: the owner of the session, where that limits its beginning.
     ///   - request: the request.
     /// - Returns: the reply.
     /// - Throws: where there is nothing to play, or too many deliveries wait for the log, or the session may not begin.

@@ -38,7 +38,7 @@ extension ListenerRequestHandler {
     /// Registers a client that is answered when a group is durable, or is not going to be; called as soon as `handle` has said so.
     ///
     /// - Parameters:
-    ///   - peer: whose the answer is: a number of the transport's.
+    ///   - peer: the receiver of the answer, by its number in the transport.
     ///   - deferred: as `handle` gave it.
     package mutating func wait(_ peer: UInt64, for deferred: Deferred) {
         self.recorder.wait(PendingGroup.Waiter(peer: peer, deferred: deferred))

@@ -8,7 +8,7 @@ extension ListenerRequestHandler {
     ///
     /// - Parameters:
     ///   - request: its bytes, as `handle` was given them.
-    ///   - granted: what the token grants; or why it is refused.
+    ///   - granted: the token's grant, or why the token is refused.
     ///   - peer: the data that the transport has now: the connection may have changed since the request.
     ///   - now: the gateway's clock.
     /// - Returns: the answer, and what it changes for the transport.

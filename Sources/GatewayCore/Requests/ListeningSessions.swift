@@ -39,9 +39,9 @@ struct ListeningSessions: Sendable {
     /// The session of a request listens to a stream, from now on or still.
     ///
     /// - Parameters:
-    ///   - request: whose; notes where a session begins by it.
+    ///   - request: the request of the session; it is marked where a session begins by it.
     ///   - stream: which stream.
-    ///   - owner: whose the session is, where that limits its beginning.
+    ///   - owner: the owner of the session, where that limits its beginning.
     /// - Throws: where it has no lease and gets none.
     mutating func renew(_ request: inout RequestAtHand, on stream: StreamID, owner: LeaseOwner?) throws(Refusal) {
         switch self.leases.renew(

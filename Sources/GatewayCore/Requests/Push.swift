@@ -28,12 +28,12 @@ package enum PushChange: Hashable, Sendable {
 extension PushPlace {
     /// Decides about pushing for a join.
     ///
-    /// A connection has room for one session and one stream: who listens knows by the positions of one stream that nothing is
-    /// missing. Whose lease ends while the connection stays goes on hearing, as subscribers do; it only counts no more as listening.
+    /// A connection holds one session and one stream: a listener knows from the positions of one stream that nothing is missing.
+    /// A session whose lease ends while the connection stays still gets notices, as subscribers do; it no longer counts as listening.
     ///
     /// - Parameters:
     ///   - session: the session that joins.
-    ///   - join: what it asks.
+    ///   - join: the request.
     /// - Returns: whether notices follow the answer.
     /// - Throws: where the connection is another's, or its peer cannot take notices.
     func decide(_ session: SessionID, _ join: ListenerRequest.Join) throws(Refusal) -> Bool {

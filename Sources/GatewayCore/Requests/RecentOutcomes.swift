@@ -147,7 +147,7 @@ package struct RecentOutcomes: Sendable {
     /// Remembers that a batch goes into the group that gathers.
     ///
     /// - Parameters:
-    ///   - key: whose, and of which break.
+    ///   - key: the session and the break of the outcome.
     ///   - first: the ordinal of its first advertisement.
     ///   - now: the gateway's clock.
     /// - Returns: whether that is news: `false` where the same batch, or a larger one, is remembered.

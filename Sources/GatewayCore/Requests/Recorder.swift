@@ -99,7 +99,7 @@ struct Recorder: Sendable {
     ///   - bytes: all of it, with nothing in it that is not understood.
     ///   - left: where in the bytes the field of its ticket is: the ticket is not needed later, and readers of the log must not get
     ///     it.
-    ///   - session: whose it is.
+    ///   - session: the session of the outcome.
     ///   - number: of which break.
     ///   - now: the gateway's clock.
     /// - Returns: how many are recorded, and when.

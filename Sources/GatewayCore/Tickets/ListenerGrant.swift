@@ -79,12 +79,12 @@ package struct TicketRule: Hashable, Sendable {
     ///   - bytes: the bytes that contain it.
     ///   - range: where it lies; empty: there is none.
     ///   - session: the session that asks.
-    ///   - stream: about what.
+    ///   - stream: the stream of the request.
     ///   - isProtected: whether the stream asks for a token.
-    ///   - use: what for.
+    ///   - use: the use of the ticket.
     ///   - keys: the keys that sign tickets.
     ///   - now: the gateway's clock.
-    /// - Returns: what was read of it; `nil` where there is none, and none is needed.
+    /// - Returns: the ticket's content; `nil` where there is none, and none is needed.
     /// - Throws: why the request is refused.
     @inline(__always)
     package static func check(

@@ -154,7 +154,7 @@ package final class EventCounts: Sendable {
     /// A reader begins to watch streams.
     ///
     /// - Parameter streams: each once.
-    /// - Returns: what `leave` takes back.
+    /// - Returns: the watch; `leave` takes it back.
     package func enter(_ streams: some Sequence<StreamID>) -> Watch {
         self.state.withLock { state in
             Watch(places: streams.map { Self.enter($0, &state) })
@@ -203,7 +203,7 @@ package final class EventCounts: Sendable {
     /// Adds the counts that a reader has not been told.
     ///
     /// - Parameters:
-    ///   - watch: whose.
+    ///   - watch: the watch of the reader.
     ///   - number: the newest change that the reader knows; 0: none.
     ///   - bytes: where they go, as events.
     /// - Returns: the newest change that it knows then.
@@ -302,7 +302,7 @@ package final class EventCounts: Sendable {
 
     /// Tells what is known of a stream.
     ///
-    /// - Returns: what is to be read before anything is told; `nil`: it is told.
+    /// - Returns: the data to read first; `nil`: the counts were sent.
     private func look(at place: Int, _ each: Place, _ state: inout State, _ moment: Moment) -> Wanted? {
         var counts = Counts(listeners: self.overview.listenerCount(of: each.stream))
         guard let focus = moment.board.stream(each.stream)?.focus(at: moment.now) else {
@@ -364,7 +364,7 @@ extension EventCounts.Counts {
     /// Written by hand, because where thousands of streams change at once an encoder takes most of the time that they cost. Ids have no
     /// character that JSON writes otherwise.
     ///
-    /// - Parameter stream: whose counts they are.
+    /// - Parameter stream: the stream of the counts.
     /// - Returns: the whole event.
     package func event(of stream: StreamID) -> [UInt8] {
         var text = "event: counts\ndata: {\"break\":"

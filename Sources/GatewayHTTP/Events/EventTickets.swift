@@ -62,7 +62,7 @@ package final class EventTickets: Sendable {
 
     /// Uses one up.
     ///
-    /// - Returns: what it stood for; `nil`: it was not good.
+    /// - Returns: the reader's rights; `nil`: the ticket is not valid.
     package func take(_ text: String, at now: Timestamp) -> Right? {
         self.state.withLock { $0.rights.removeValue(forKey: text) }.flatMap { now < $0.expires ? $0 : nil }
     }

@@ -70,7 +70,7 @@ const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle"
 
 /// A break differs from the one in the dialog: nothing was changed, and the dialog shows the present break.
 class Differs extends Error {
-  /// - facts: what the dialog is to show from now on.
+  /// - facts: the facts that the dialog shows from now on.
   /// - state: that of the break now.
   /// - isOver: whether the change is none any more that the break takes.
   constructor(sentence, { facts, state, isOver }) {

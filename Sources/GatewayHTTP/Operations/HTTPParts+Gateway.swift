@@ -16,7 +16,7 @@ extension HTTPParts {
     ///   - log: tells how far the ledger is behind.
     ///   - now: the gateway's clock.
     ///   - access: the rights.
-    ///   - configuration: what the gateway runs with at present.
+    ///   - configuration: the gateway's present configuration.
     ///   - reload: reads configuration, keys and certificates again.
     ///   - logger: for people.
     package init(

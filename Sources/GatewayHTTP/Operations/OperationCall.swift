@@ -109,7 +109,7 @@ package struct OperationCall: Sendable {
 
     /// Does what takes some work when it is its turn, on the threads of those who read: health is answered meanwhile.
     ///
-    /// - Throws: what `body` throws, and a problem where too many wait.
+    /// - Throws: the errors of `body`, and a problem where too many wait.
     func onReaders<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await self.tools.readers.run(body)
     }
@@ -117,7 +117,7 @@ package struct OperationCall: Sendable {
     /// Does what takes some work for a piece of an answer that goes on: in turn with the others, and never turned away; how many such
     /// answers there are is bounded.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: the errors of `body`.
     func onReadersForPiece<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -11,7 +11,7 @@ struct OperationQuery: Sendable {
     /// Reads a query.
     ///
     /// - Parameters:
-    ///   - text: what stands behind the question mark.
+    ///   - text: the query, without its question mark.
     ///   - parameters: those that are known. The values of a lenient one refuse nothing: what cannot be read is as empty, and of several
     ///     the first counts.
     ///   - takesOthers: whether parameters of other names are passed over.

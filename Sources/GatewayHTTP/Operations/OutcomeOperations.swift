@@ -134,7 +134,7 @@ struct OutcomeReader: Sendable {
     /// Reads the next records.
     ///
     /// - Returns: the oldest position that is kept, where what follows this one is not; `nil`: it was read.
-    /// - Throws: what else the log says.
+    /// - Throws: the other errors of the log.
     private mutating func readUnlessGone() async throws(EventLogError) -> OutcomePosition? {
         do throws(EventLogError) {
             try await self.read()
@@ -195,7 +195,7 @@ struct OutcomeReader: Sendable {
     ///
     /// - Parameter call: on whose readers' threads the work is done.
     /// - Returns: whole lines.
-    /// - Throws: what the log says.
+    /// - Throws: the error of the log.
     mutating func next(by call: OperationCall) async throws -> [UInt8]? {
         let before = self
         guard !before.isDone else { return nil }

@@ -376,7 +376,7 @@ extension TrackingToken {
     /// - Parameters:
     ///   - advertisement: of its break.
     ///   - time: when it was told first.
-    ///   - code: what a player put in the place of `[ERRORCODE]`.
+    ///   - code: the player's value for `[ERRORCODE]`.
     /// - Returns: the outcome.
     fileprivate func outcome(of advertisement: AdvertisementContent, at time: Timestamp, code: String?) -> Outcome {
         switch self.kind {

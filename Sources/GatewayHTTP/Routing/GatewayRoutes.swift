@@ -27,7 +27,7 @@ final class GatewayRoutes: Sendable {
 
     /// - Parameters:
     ///   - configuration: the bounds.
-    ///   - parts: what operations ask.
+    ///   - parts: the parts that operations use.
     ///   - isEncrypted: whether TLS is spoken.
     ///   - readers: where reports and lists are made.
     init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, isEncrypted: Bool, readers: WorkerThreads) {

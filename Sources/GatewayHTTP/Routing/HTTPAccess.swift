@@ -47,11 +47,11 @@ package struct HTTPAccess: Sendable {
     ///
     /// - Parameters:
     ///   - authorization: the request's header `Authorization`.
-    ///   - scope: what it asks for; with its stream, where it is about one; `nil`: any token is taken, and its scopes are looked at
-    ///     by the rules that hold for every entrance.
+    ///   - scope: the scope it needs, with its stream where it is about one; `nil`: any valid token is accepted, and the common
+    ///     rules check its scopes.
     ///   - now: the gateway's clock.
     /// - Returns: the principal.
-    /// - Throws: the refusal: 401 where who asks has not proved who it is, 403 where it may not do this.
+    /// - Throws: the refusal: 401 where the caller is not authenticated, 403 where it is not allowed.
     package func authorize(
         _ authorization: String?,
         _ scope: TokenScope?,

@@ -28,7 +28,7 @@ struct HTTPReaders: Sendable {
 
     /// The same for a piece of an answer that goes on, which has its turn already.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: the errors of `body`.
     func runPiece<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await self.threads.run(body)
     }

@@ -48,9 +48,9 @@ struct RequestRights: Sendable {
     /// reports, and the gateway answers requests for its health meanwhile.
     ///
     /// - Parameters:
-    ///   - request: whose token is looked at.
-    ///   - scope: what the token must grant; `nil`: any that is taken.
-    /// - Returns: who asks.
+    ///   - request: the request with the token.
+    ///   - scope: the scope that the token must grant; `nil`: any valid token is accepted.
+    /// - Returns: the caller.
     /// - Throws: the refusal as a problem, and where too many wait.
     private func authorize(_ request: Request, _ scope: TokenScope?) async throws -> HTTPPrincipal {
         let (authorization, now) = (request.headers[.authorization], self.now())
@@ -86,7 +86,7 @@ struct RequestRights: Sendable {
 
     /// Counts a request that was not let in.
     ///
-    /// - Returns: what it is answered.
+    /// - Returns: the answer.
     func refused(_ refusal: HTTPRefusal) -> Problem {
         self.metrics.count(.httpAuthorizations, refusal.label)
         return refusal.problem

@@ -44,7 +44,7 @@ package struct Screen: Sendable {
     /// - Parameters:
     ///   - lines: those for which there is no row are not shown.
     ///   - size: the terminal's.
-    /// - Returns: what is to be written; nothing where it looks like that already.
+    /// - Returns: the bytes to write; none where nothing changed.
     package mutating func draw(_ lines: [ScreenLine], in size: ScreenSize) -> [UInt8] {
         var text = ""
         if self.size != size {

@@ -40,7 +40,7 @@ enum TerminalRescue {
     ///
     /// - Parameters:
     ///   - settings: how the terminal was.
-    ///   - exit: what gives the screen back.
+    ///   - exit: the sequence that restores the screen.
     ///   - input: the terminal.
     ///   - output: the terminal.
     static func arm(_ settings: termios, exit: StaticString, input: Int32, output: Int32) {

@@ -195,7 +195,7 @@ package struct TopState: Sendable {
     /// - Parameters:
     ///   - event: the event.
     ///   - own: our clock.
-    /// - Returns: what is to be done; `nil`: nothing but to draw.
+    /// - Returns: the next action; `nil`: only draw.
     package mutating func apply(_ event: Event, at own: Duration) -> Action? {
         switch event {
         case .gateway(let document):

@@ -132,7 +132,7 @@ extension SimulatedListener {
 
     /// A request got no answer in time.
     ///
-    /// - Returns: what to do where the connection is given up for it.
+    /// - Returns: the action where the connection is given up for it.
     mutating func timedOut(now: Microseconds, in world: inout LoadWorld) -> Actions? {
         world.statistics.counts.timeouts += 1
         self.unanswered += 1

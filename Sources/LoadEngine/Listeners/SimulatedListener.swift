@@ -167,7 +167,7 @@ package struct SimulatedListener: Sendable {
     /// - Parameters:
     ///   - number: its number in the process, for messages.
     ///   - stream: the number of its stream in `LoadWorld.streams`.
-    ///   - seed: what its session and its waits are drawn from.
+    ///   - seed: the seed of its session and its waits.
     package init(number: Int32, stream: Int32, seed: UInt64) {
         self.number = number
         self.stream = stream

@@ -217,11 +217,11 @@ extension LoadReport {
     /// The report of a run.
     ///
     /// - Parameters:
-    ///   - outcome: what all processes found.
+    ///   - outcome: the results of all processes.
     ///   - isComplete: whether the run ended as planned.
     ///   - listeners: how many listeners there were at a time.
     ///   - streams: on how many streams.
-    ///   - books: what the gateway's report said.
+    ///   - books: the gateway's report.
     ///   - facts: where and how it ran.
     package init(
         _ outcome: RunOutcome,

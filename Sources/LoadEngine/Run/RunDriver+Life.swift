@@ -219,7 +219,7 @@ extension RunDriver {
 ///
 /// - Parameters:
 ///   - settings: the settings of the run.
-///   - hooks: what to tell meanwhile.
+///   - hooks: called during the run.
 ///   - handlesSignals: whether SIGINT and SIGTERM end the run with what was found so far.
 /// - Returns: the findings.
 /// - Throws: `usage`, `tooManyConnections`, and `unavailable` where the gateway does not answer.

@@ -260,7 +260,7 @@ package enum StoreBackups {
     ///   - replacing: whether it may hold other files: those are kept aside in it, and what they know is not used
     ///     again.
     ///   - now: by the machine's clock, which knows what may have been given out where no file does any more; `nil`: it is not asked.
-    /// - Returns: what it came to; the stores are closed.
+    /// - Returns: the result of the restore; the stores are closed.
     /// - Throws: `BackupError` or `StoreError`; the data directory is as it was unless it says that a restore
     ///   did not end.
     package static func restore(

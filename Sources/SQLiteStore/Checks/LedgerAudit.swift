@@ -20,7 +20,7 @@ struct LedgerAudit {
 
     /// Audits all breaks.
     ///
-    /// - Throws: what SQLite says; `CancellationError` where it was cancelled between two breaks.
+    /// - Throws: the error of SQLite; `CancellationError` where it was cancelled between two breaks.
     static func differences(_ database: Database, _ cancellation: Cancellation? = nil) throws -> [String] {
         let numbers = try Self.breakNumbers(database)
         return try numbers.flatMap { number in

@@ -21,7 +21,7 @@ enum LedgerCheck {
     ///
     /// - Parameters:
     ///   - ledger: open.
-    ///   - copies: what a recount may begin with.
+    ///   - copies: the copies from which a recount may begin.
     ///   - source: the log.
     ///   - directory: where there is room for a copy and a recount.
     /// - Returns: a sentence for each thing that is wrong.
@@ -90,7 +90,7 @@ enum LedgerCheck {
     ///
     /// - Parameters:
     ///   - offsets: up to where is to be counted.
-    ///   - identity: what the ledger says of itself.
+    ///   - identity: the ledger's own identity.
     ///   - gaps: records that are known to be missing.
     ///   - copies: in the order in which they are tried.
     ///   - source: the log.

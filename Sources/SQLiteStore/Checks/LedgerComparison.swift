@@ -94,7 +94,7 @@ enum LedgerComparison {
     ///
     /// - Parameters:
     ///   - ledger: the ledger to check; it is not written to meanwhile.
-    ///   - recount: what should be the same.
+    ///   - recount: the ledger that should be equal.
     /// - Returns: the differences.
     /// - Throws: where one of them cannot be read.
     static func differences(_ ledger: some DatabaseReader, _ recount: some DatabaseReader) throws -> LedgerDifferences {

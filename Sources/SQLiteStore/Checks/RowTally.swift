@@ -41,7 +41,7 @@ struct RowTally {
 
     /// Counts the rows of a break.
     ///
-    /// - Throws: what SQLite says.
+    /// - Throws: the error of SQLite.
     init(of number: Int64, _ database: Database) throws {
         let delivered = try PreparedStatement(
             """

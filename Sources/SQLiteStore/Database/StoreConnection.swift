@@ -29,7 +29,7 @@ final class StoreConnection<State>: @unchecked Sendable {
     /// - Parameters:
     ///   - pool: open; it has no other user.
     ///   - makeState: makes what belongs to the writing connection, for instance prepared statements.
-    /// - Throws: what `makeState` throws.
+    /// - Throws: the errors of `makeState`.
     init(_ pool: DatabasePool, makeState: (Database) throws -> State) throws {
         self.pool = pool
         self.state = try pool.writeWithoutTransaction { try makeState($0) }

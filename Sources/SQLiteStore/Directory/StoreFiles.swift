@@ -42,10 +42,10 @@ enum StoreFiles {
     ///
     /// - Parameters:
     ///   - niceness: of the thread.
-    ///   - reader: whose query is interrupted when the task is cancelled.
+    ///   - reader: the reader whose query is interrupted when the task is cancelled.
     ///   - body: the check; it asks `Cancellation` between its steps.
     /// - Returns: the findings of the check.
-    /// - Throws: what the check throws; `CancellationError` where it was cancelled.
+    /// - Throws: the error of the check; `CancellationError` where it was cancelled.
     static func atLowPriority<Value: Sendable>(
         _ niceness: CheckNiceness,
         interrupting reader: DatabaseQueue? = nil,

@@ -60,7 +60,7 @@ package struct Stores: Sendable {
     ///   - directory: where.
     ///   - body: may use them until it returns.
     /// - Returns: the result of `body`.
-    /// - Throws: what `open` and `body` throw.
+    /// - Throws: the errors of `open` and `body`.
     package static func lend<Value>(
         of directory: StoreDirectory,
         _ body: (Stores) async throws -> Value

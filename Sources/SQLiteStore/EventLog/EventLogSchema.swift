@@ -130,7 +130,7 @@ enum EventLogSchema {
     ///   - offset: begins behind it.
     ///   - recordsMax: so many records are looked at.
     /// - Returns: the offsets of those that hold them, and of the last one that was looked at; `nil`: there is none.
-    /// - Throws: what SQLite says.
+    /// - Throws: the error of SQLite.
     static func search(
         _ database: Database,
         for needle: [UInt8],

@@ -281,7 +281,7 @@ extension EventLogState {
     ///
     /// Readers keep waiting: what was durable before can still be read, and nothing will be added.
     ///
-    /// - Returns: what waited, and who waits for this.
+    /// - Returns: the appends that wait, and the watchers of a failure.
     mutating func fail(_ reason: String) -> (appends: [WaitingAppend], watchers: [CheckedContinuation<Void, Never>]) {
         if self.failure == nil { self.failure = reason }
         defer { self.watchers = [:] }
@@ -294,7 +294,7 @@ extension EventLogState {
 
     /// Nothing more will be written.
     ///
-    /// - Returns: all readers that wait, and all who wait for a failure.
+    /// - Returns: all readers and watchers that wait.
     mutating func endClosing() -> [CheckedContinuation<Void, Never>] {
         self.phase = .closed
         defer {
@@ -371,7 +371,7 @@ extension EventLogState {
 
     /// Forgets records: readers do not find them from now on.
     ///
-    /// - Returns: what to delete from the file; `nil`: nothing.
+    /// - Returns: the records to delete from the file; `nil`: none.
     mutating func prune(_ lane: Lane, through offset: UInt64) -> (lane: Int, offsets: ClosedRange<UInt64>)? {
         guard let number = self.numbers[lane] else { return nil }
         let last = min(offset, self.lanes[number].head)

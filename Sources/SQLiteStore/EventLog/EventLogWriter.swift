@@ -80,7 +80,7 @@ final class EventLogWriter {
     ///   - firstKeys: the first record that it adds to each of its lanes, by lane: where it fails and they are not
     ///     there, nothing of it is.
     ///   - body: the work.
-    /// - Throws: what the failure means; unless that is `uncertain`, nothing of it is in the file.
+    /// - Throws: the kind of failure; unless it is `uncertain`, nothing of it is in the file.
     private func inTransaction(
         _ database: Database,
         firstKeys: [Int: Int64] = [:],
@@ -127,7 +127,7 @@ final class EventLogWriter {
     ///   - batch: in the order of their offsets in each lane.
     ///   - lane: the name of a lane, by its number.
     ///   - database: the writing connection.
-    /// - Throws: what the failure means; unless that is `uncertain`, nothing of the batch is in the file.
+    /// - Throws: the kind of failure; unless it is `uncertain`, nothing of the batch is in the file.
     func write(_ batch: [OfferedAppend], lane: (Int) -> Lane, _ database: Database) throws(LogWriteError) {
         var firstKeys: [Int: Int64] = [:]
         for each in batch where firstKeys[each.lane] == nil {
@@ -334,7 +334,7 @@ final class EventLogWriter {
     ///   - lane: the number of their lane.
     ///   - database: the writing connection.
     /// - Returns: the new records.
-    /// - Throws: what the failure means; unless that is `uncertain`, nothing has changed.
+    /// - Throws: the kind of failure; unless it is `uncertain`, nothing has changed.
     func forget(
         _ names: SessionPseudonyms,
         at offsets: [UInt64],

@@ -48,7 +48,7 @@ struct SessionForgetting: Sendable {
     ///   - log: open.
     ///   - ledger: open; `nil` where the ledger is of no use and a copy takes its place.
     ///   - isServing: whether appends may not wait for long.
-    /// - Returns: what there was, and the copies that have other names, by their numbers; `nil`: nothing was pending.
+    /// - Returns: the traces found, and the copies with other names, by their numbers; `nil`: nothing was pending.
     /// - Throws: where it has to be done again.
     func finish(
         log: SQLiteEventLog,

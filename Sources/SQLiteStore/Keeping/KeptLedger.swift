@@ -71,7 +71,7 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
     /// Takes over a ledger that fits its log, or makes it again.
     ///
     /// - Parameters:
-    ///   - found: what `LedgerFile.look` said of the file before anybody opened it, and what opening it came to.
+    ///   - found: the result of `LedgerFile.look` before the file was opened, and the result of opening it.
     ///   - directory: where.
     ///   - log: open; what the ledger counts.
     ///   - settings: how many copies there are to be, and what is checked when.
@@ -284,7 +284,7 @@ extension KeptLedger {
     /// - Parameters:
     ///   - session: the session to forget.
     ///   - isServing: whether appends may not wait for long; then a large log keeps the pages that it uses no more.
-    /// - Returns: what there was of it.
+    /// - Returns: the traces of the session.
     /// - Throws: where it has to be done again.
     package func forget(_ session: SessionID, isServing: Bool = true) async throws -> SessionTraces {
         try await self.backupTurns
@@ -456,8 +456,8 @@ private struct Opening {
         }
     }
 
-    /// - Returns: what a check found; `nil`: it cannot be made now, for want of room for instance, which says nothing about the ledger. It
-    ///   is made later, while the ledger serves.
+    /// - Returns: the differences that a check found; `nil`: the check is not possible now, for instance because the disk is full. It is
+    ///   made later, while the ledger serves.
     private func differences(of ledger: SQLiteLedger) async throws -> [String]? {
         do {
             return try await LedgerCheck.differences(

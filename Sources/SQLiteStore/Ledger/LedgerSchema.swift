@@ -163,7 +163,7 @@ enum LedgerSchema {
     ///   - lane: which lane.
     ///   - digest: of the record there, where it is known.
     ///   - database: in a transaction.
-    /// - Throws: what SQLite says.
+    /// - Throws: the error of SQLite.
     static func setAppliedOffset(
         _ offset: UInt64,
         of lane: Lane,

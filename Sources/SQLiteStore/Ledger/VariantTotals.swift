@@ -28,7 +28,7 @@ enum VariantTotals {
     ///   - variant: which choice of ads.
     ///   - database: of a reader, in a transaction.
     /// - Returns: its totals, without repeats and contradictions.
-    /// - Throws: what SQLite says, and `CancellationError`.
+    /// - Throws: the error of SQLite, and `CancellationError`.
     static func count(of number: Int64, variant: UInt32, _ database: Database) throws -> BreakTotals {
         var firsts: [Int64: Int64] = [:]
         var advertisements: [Int64: BreakTotals.Advertisement] = [:]

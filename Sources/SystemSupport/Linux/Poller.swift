@@ -95,7 +95,7 @@ package struct Poller: ~Copyable {
     ///   - nanoseconds: how long, at most.
     ///   - eventsMax: so many events are told at most; the others by the next wait.
     /// - Returns: how many there are; 0 when time is over.
-    /// - Throws: what the system says; not where a signal came.
+    /// - Throws: the system's error, unless a signal interrupted the wait.
     package mutating func wait(
         nanoseconds: UInt64?,
         eventsMax: Int = Self.eventsUsual

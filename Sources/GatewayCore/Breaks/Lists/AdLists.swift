@@ -21,9 +21,9 @@ package struct AdLists: Hashable, Sendable {
     /// Decides about an entry about a list; nothing changes.
     ///
     /// - Parameters:
-    ///   - entry: what is asked.
+    ///   - entry: the request.
     ///   - room: how many bytes the board has left.
-    /// - Returns: what becomes of it where it is applied.
+    /// - Returns: the result of applying it.
     func decide(_ entry: BreakEntry, room: Int) -> EntryResult {
         switch entry.kind {
         case .putList(let put): self.put(put, asked: entry, room: room)

@@ -20,7 +20,7 @@ extension CuePolicy {
     /// sport* list=sport duration=30s sources=encoder,playlist; * list=house
     /// ```
     ///
-    /// - Throws: what is wrong with the first rule that is not good.
+    /// - Throws: the fault of the first wrong rule.
     package init(text: String) throws(CuePolicyFault) {
         self.init()
         for each in text.split(separator: ";") {

@@ -42,7 +42,7 @@ extension StreamBoard {
     ///   - signal: as the planner resolved it.
     ///   - entry: its entry.
     ///   - facts: about the board.
-    /// - Returns: what becomes of it where it is applied.
+    /// - Returns: the result of applying it.
     func decide(_ signal: BreakEntry.Signal, asked entry: BreakEntry, _ facts: SignalFacts) -> EntryResult {
         let known = self.signalled(signal.request.name, at: entry.at)
         switch signal.request.kind {

@@ -14,7 +14,7 @@ struct SignalledTimes: Hashable, Sendable {
     /// Where an IN ends it; `nil`: after `duration`.
     private(set) var end: Timestamp?
 
-    /// - Parameter signals: what they said; `nil`: nothing.
+    /// - Parameter signals: the signals about the break; `nil`: there are none.
     init(_ signals: BreakSignals?) {
         guard let signals else { return }
         let claims = signals.claims.filter { !$0.isCancelled }.sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }
