@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Signals: a list and a cue policy make breaks of what two sources say, and a listener plays them."""
-import json, os, signal, unittest
+import datetime, json, os, signal, unittest
 
 from harness import ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, notice_pb2, status_pb2, until
 
@@ -21,15 +21,17 @@ class Signals(unittest.TestCase):
         return json.loads(said) if code == 0 else said
 
     def test_two_sources_make_one_break_that_a_listener_hears_of(self):
-        gateway = self.gateway("radio* list=spots duration=60s sources=encoder,playlist; * list=house")
+        gateway = self.gateway("radio* list=spots duration=60s late=1h sources=encoder,playlist; * list=house")
         self.assertIn("names the ad list spots", self.signal(gateway, "out", code=65))
         gateway.run("lists", "put", "spots", "--vast", VAST)
         listener = Listener(gateway, "radio1")
         self.addCleanup(listener.close)
         listener.join()
-        first = self.signal(gateway, "out", "--duration", "1h")
-        again = self.signal(gateway, "out", "--duration", "1h")
-        other = self.signal(gateway, "out", "--duration", "30m", source="playlist")
+        # Of one instant, however long each command takes.
+        start = ("--at", datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds"), "--programme-time")
+        first = self.signal(gateway, "out", *start, "--duration", "1h")
+        again = self.signal(gateway, "out", *start, "--duration", "1h")
+        other = self.signal(gateway, "out", *start, "--duration", "30m", source="playlist")
         self.assertEqual(first["break"], again["break"])
         self.assertEqual(first["revision"], again["revision"])
         self.assertEqual((other["break"], other["end"]), (first["break"], first["end"]))

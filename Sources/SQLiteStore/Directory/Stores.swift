@@ -189,8 +189,8 @@ private struct StoreFitting {
                 )
                 guard let bytes = try EventLogSchema.bytes(database, lane: Int64(number), at: offset) else { continue }
                 let entries = try BreakGroup(decoding: bytes).entries
-                guard Int(index) < entries.count, case .publish(let publish) = entries[Int(index)].kind,
-                    publish.request.key == each.key
+                guard Int(index) < entries.count,
+                    entries[Int(index)].canHaveOpened(each.key, number: each.number)
                 else { return .breakNumber(each.number) }
             }
             return nil

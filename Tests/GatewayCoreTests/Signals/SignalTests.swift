@@ -20,6 +20,18 @@ struct SignalTests {
         #expect(desk.tick(at: 12).map(\.word) == ["available"])
     }
 
+    @Test func `the entry of an OUT is known as the one that opened its break`() throws {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        let (entry, each) = (try #require(desk.log.last?.entries.last), try #require(desk.cued.first))
+        #expect(entry.canHaveOpened(each.key, number: each.number))
+        let next = BreakNumber(rawValue: each.number.rawValue + 1)
+        #expect(!entry.canHaveOpened(each.key, number: next))
+        #expect(!entry.canHaveOpened(BreakKey(stream: Sample.stream, id: try BreakID("noon")), number: each.number))
+        _ = desk.ask(Cues.cancel(), at: 2)
+        #expect(desk.log.last?.entries.last?.canHaveOpened(each.key, number: each.number) == false)
+    }
+
     @Test func `an OUT that says nothing begins now and lasts as the policy says`() throws {
         var desk = Cues.desk()
         #expect(desk.ask(Cues.out(), at: 5).word == "available")

@@ -20,7 +20,31 @@ package enum SignalLimits {
     /// How much further than the tolerance the start of a break may lie from a claim on it: a start that is late counts as now.
     fileprivate static let lateStartMax: Duration = .seconds(10)
     /// How many names are tried for a break that a signal opens.
-    fileprivate static let namesMax = 16
+    private static let namesMax = 16
+
+    /// The names that a break with a number may get where a signal opens it, the first free one first.
+    fileprivate static func names(of number: BreakNumber) -> some Sequence<BreakID> {
+        (1...Self.namesMax).lazy
+            .compactMap { try? BreakID("cue-\(number.rawValue)" + ($0 == 1 ? "" : "-\($0)")) }
+    }
+}
+
+extension BreakEntry {
+    /// Whether this entry, whose break has a number, can have opened the break with a key.
+    ///
+    /// - Parameters:
+    ///   - key: the break's stream and id.
+    ///   - number: the number that the place of the entry gives its break.
+    /// - Returns: `false` where the key belongs to another break.
+    package func canHaveOpened(_ key: BreakKey, number: BreakNumber) -> Bool {
+        switch self.kind {
+        case .publish(let publish): publish.request.key == key
+        case .signal(let signal):
+            signal.request.kind == .out && signal.request.stream == key.stream
+                && SignalLimits.names(of: number).contains(key.id)
+        default: false
+        }
+    }
 }
 
 extension StreamBoard {
@@ -145,12 +169,7 @@ extension StreamBoard {
 
     /// The name of a break that a signal opens: from its number, so that every gateway gives the same.
     private func freeName(_ facts: SignalFacts) -> BreakID? {
-        for attempt in 1...SignalLimits.namesMax {
-            let text = "cue-\(facts.number.rawValue)" + (attempt == 1 ? "" : "-\(attempt)")
-            guard let id = try? BreakID(text) else { continue }
-            if self.breaks[id] == nil, !facts.isReserved(id) { return id }
-        }
-        return nil
+        SignalLimits.names(of: facts.number).first { self.breaks[$0] == nil && !facts.isReserved($0) }
     }
 
     /// Has a break keep a claim, and follow what all claims on it say together.
