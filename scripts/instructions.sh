@@ -19,8 +19,8 @@ make_subset "$own/package"
 rm -rf "$own/package/Snippets"
 # The same code wherever it is counted.
 CI="" choose_swift_flags
-# Without the scratch folder of everything else.
-swift_flags=(--package-path "$own/package" --scratch-path "$own/build" "${swift_flags[@]:2}" -c release)
+# Without the scratch folder of everything else, and without debug information, which is stripped below.
+swift_flags=(--package-path "$own/package" --scratch-path "$own/build" "${swift_flags[@]:2}" -c release -debug-info-format none)
 swift build "${swift_flags[@]}" --product Microbenchmarks
 binary="$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks"
 # Debian's valgrind gives up on the debug information of what is linked in; it needs the names of functions only.
