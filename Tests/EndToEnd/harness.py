@@ -64,6 +64,16 @@ def slower_until(run, kept_up):
     return result
 
 
+def run_patiently(command, **settings):
+    """Runs a command. A command over HTTP gives a server up that has said nothing for 10 s: it is run again, for a busy machine
+    may take longer."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_PATIENCE, **settings)
+        if done.returncode != 69 or "it has said nothing for" not in done.stderr or time.monotonic() > deadline:
+            return done
+
+
 class HeldPort:
     """A TCP port that is reserved until it is closed, also between two servers that listen there.
 
@@ -86,7 +96,8 @@ class Gateway:
 
     def __init__(self, *arguments):
         self.folder = tempfile.mkdtemp(prefix="cuecast-e2e.")
-        self.arguments = list(arguments)
+        # A listener of a test asks for nothing while the test does something else, and listens on.
+        self.arguments = ["--set", "listeners.lease=1d", *arguments]
         self.ports = {name: HeldPort() for name in ("notices", "requests", "broadcast", "http")}
         self.addresses = {name: ("" if name == "http" else "tcp://") + port.address for name, port in self.ports.items()}
         self.process = None
@@ -139,8 +150,7 @@ class Gateway:
 
     def run(self, *arguments, code=0):
         """Runs a command against this gateway, insists on its exit code, and gives what it printed."""
-        done = subprocess.run([BINARY, *arguments], env=self.environment, capture_output=True, text=True,
-                              timeout=RUN_PATIENCE)
+        done = run_patiently([BINARY, *arguments], env=self.environment)
         assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout if code == 0 else done.stderr
 
@@ -200,10 +210,15 @@ class LoggedGateway(Gateway):
         return said[:said.rfind("\n") + 1]
 
     def hang_up(self, expected):
-        """Has the files read again, and waits for what is said then."""
+        """Has the files read again, and waits for what is said then. Lines about a reload that was asked for otherwise may come
+        only now, and say the same."""
         before = len(self.messages())
         self.process.send_signal(signal.SIGHUP)
-        return until(expected, lambda: (said := self.messages()[before:]) and expected in said and said)
+        return until(expected, lambda: (said := self.messages()[before:]) and expected in said and "SIGHUP" in said and said)
+
+    def until_said(self, text):
+        """Waits until it has said something: a line may come a moment after the answer to the request that it is about."""
+        return until(f"it says {text!r}", lambda: text in (said := self.messages()) and said)
 
 
 class Player:

@@ -136,7 +136,7 @@ class EncryptedListeners(unittest.TestCase):
         old = joined(lambda: self.connect(gateway, self.first), "radio1")
         second = self.files.renew("second")
         os.chmod(self.files.key, 0o644)
-        self.assertIn("others may read or change it", gateway.hang_up("everything stays as it was"))
+        self.assertIn("everything stays as it was", gateway.hang_up("others may read or change it"))
         self.assertEqual(gateway.metric('cuecast_alarm{alarm="reload"}'), 1)
         still = joined(lambda: self.connect(gateway, self.first), "radio1")
         os.chmod(self.files.key, 0o600)

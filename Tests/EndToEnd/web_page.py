@@ -102,7 +102,8 @@ class PageTest(unittest.TestCase):
         return page
 
     def publish(self, name, ads, **fields):
-        """A break; without a start it is cued, so that no machine is too slow for it."""
+        """A break of an hour; without a start it is cued. So no machine is too slow for it."""
+        fields.setdefault("duration_ms", HOUR_MS)
         reply = self.broadcaster.publish("s", name, ads, **fields)
         self.assertEqual(reply.status, OK, reply.message)
 

@@ -56,7 +56,7 @@ class Attack:
         self.random = random.Random(f"{self.name} {context['seed']}")
         self.statuses = collections.Counter()
         self.facts = collections.Counter()
-        self.deadline = time.monotonic() + (600 if context["short"] else self.seconds)
+        self.deadline = time.monotonic() + (context["patience"] if context["short"] else self.seconds)
         self.swarm = Swarm(self.goes_on)
         #: A stream of its own, which no other attack has.
         self.stream = f"{self.name}-{os.getpid()}"
