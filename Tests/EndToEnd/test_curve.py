@@ -83,7 +83,7 @@ class Curve(unittest.TestCase):
         if keys:
             environment.update(CUECAST_KEY_FILE=keys.secret_file,
                                CUECAST_GATEWAY_KEY_FILE=(server or self.server).public_file)
-        done = run_patiently([BINARY, *arguments], env=environment)
+        done = run_patiently([BINARY, *arguments], code, env=environment)
         self.outputs += [done.stdout, done.stderr]
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
         return done.stdout if code == 0 else done.stderr

@@ -92,7 +92,7 @@ class EncryptedHTTP(unittest.TestCase):
         """Runs a command with no environment but this; gives what it printed, or what it complained about."""
         if arguments[0] == "health" and "--timeout" not in arguments:
             arguments = ("health", *PATIENT, *arguments[1:])
-        done = run_patiently([BINARY, *arguments], env={"PATH": os.environ["PATH"], **environment}, cwd=self.folder)
+        done = run_patiently([BINARY, *arguments], code, env={"PATH": os.environ["PATH"], **environment}, cwd=self.folder)
         self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done.stdout if code == 0 else done.stderr
 

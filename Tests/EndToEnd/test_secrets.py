@@ -132,7 +132,7 @@ class Secrets(unittest.TestCase):
         environment = dict(self.gateway.environment, CUECAST_DATA_DIR=self.data())
         if keys:
             environment.update(CUECAST_KEY_FILE=keys.secret_file, CUECAST_GATEWAY_KEY_FILE=(server or self.server).public_file)
-        done = run_patiently([BINARY, *arguments], env=environment)
+        done = run_patiently([BINARY, *arguments], code, env=environment)
         self.said.append(done.stdout + done.stderr)
         if code is not None:
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")

@@ -74,7 +74,7 @@ class HTTPTokens(unittest.TestCase):
         return gateway
 
     def command(self, *arguments, code=0, **environment):
-        done = run_patiently([BINARY, *arguments], env={**os.environ, **environment})
+        done = run_patiently([BINARY, *arguments], code, env={**os.environ, **environment})
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
         return done.stdout.strip() if code == 0 else done.stderr
 
