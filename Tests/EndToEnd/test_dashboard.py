@@ -869,7 +869,8 @@ class DemoLive(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="cuecast-demo-live-test."))
         demo = subprocess.Popen(
             [os.path.join(ROOT, "scripts/demo-live.sh")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "CUECAST_BIN": BINARY, "CUECAST_LOAD_BIN": LOAD_BINARY, "TMPDIR": folder, "DEMO_EVERY": "3"},
+            env={**os.environ, "CUECAST_BIN": BINARY, "CUECAST_LOAD_BIN": LOAD_BINARY, "TMPDIR": folder, "DEMO_EVERY": "3",
+                 "DEMO_PATIENCE": f"{int(PATIENCE)}s"},
             # A shell that is started with a signal ignored, as beside another command, cannot take it.
             start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(demo.stdout.close)
