@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """What the end-to-end and crash tests share: the real binary as a process, and listeners on stock pyzmq."""
-import atexit, json, os, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.error, urllib.request
+import atexit, json, os, shutil, signal, socket, ssl, subprocess, sys, tempfile, time, urllib.error, urllib.request
 
 import zmq
 
@@ -76,6 +76,21 @@ def run_patiently(command, code, **settings):
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_PATIENCE, **settings)
         if code is None or done.returncode in (0, code) or not any(text in done.stderr for text in GIVEN_UP) or time.monotonic() > deadline:
             return done
+
+
+#: How long a gateway waits for a handshake, and for the next request on a connection over HTTP, in seconds.
+IDLE_SECONDS = 10
+
+
+def shaken_hands(connect):
+    """A connection by TLS; once more where this machine was slower than the gateway waits for a handshake."""
+    while True:
+        began = time.monotonic()
+        try:
+            return connect()
+        except (ConnectionError, ssl.SSLError) as error:
+            if isinstance(error, ssl.SSLCertVerificationError) or time.monotonic() - began < IDLE_SECONDS:
+                raise
 
 
 class HeldPort:

@@ -3,7 +3,7 @@
 """HTTP/2: the real binary with a certificate, asked by curl, and by frames made by hand (RFC 9113)."""
 import collections, contextlib, json, os, signal, socket, ssl, struct, subprocess, unittest
 
-from harness import PATIENCE, Broadcaster, ad, broadcast_pb2, status_pb2, until
+from harness import PATIENCE, Broadcaster, ad, broadcast_pb2, shaken_hands, status_pb2, until
 import test_https
 
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
@@ -43,8 +43,8 @@ class Frames:
         self.authority = f"127.0.0.1:{gateway.http_port}"
         context = ssl.create_default_context(cafile=gateway.authority.certificate)
         context.set_alpn_protocols(["h2", "http/1.1"])
-        plain = socket.create_connection(("127.0.0.1", gateway.http_port), timeout=PATIENCE)
-        self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1")
+        self.socket = shaken_hands(lambda: context.wrap_socket(
+            socket.create_connection(("127.0.0.1", gateway.http_port), timeout=PATIENCE), server_hostname="127.0.0.1"))
         assert self.socket.selected_alpn_protocol() == "h2"
         self.pending = b""
         #: What came of each request: the frames' types, the bodies, and why it was ended.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """HTTP by TLS: the real binary with a certificate, curl, Python's ssl, and the commands that ask over HTTP."""
-import http.client, json, os, shutil, socket, ssl, stat, subprocess, tempfile, unittest
+import http.client, json, os, shutil, socket, ssl, stat, subprocess, tempfile, time, unittest
 
-from harness import BINARY, PATIENCE, RUN_PATIENCE, LoggedGateway, run_patiently, until
+from harness import BINARY, IDLE_SECONDS, PATIENCE, RUN_PATIENCE, LoggedGateway, run_patiently, shaken_hands, until
 from test_load_run import short
 from test_load_tool import LOAD_BINARY as LOAD
 
@@ -50,14 +50,27 @@ class EncryptedGateway(LoggedGateway):
         for name, value in settings.items():
             setattr(context, name, value)
         connection = http.client.HTTPSConnection("127.0.0.1", self.http_port, timeout=PATIENCE, context=context)
-        connection.connect()
+        shaken_hands(connection.connect)
+        connection.used = time.monotonic()
         return connection
 
     def ask(self, connection, path, method="GET", token=None):
-        """The status and the document."""
-        connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
+        """The status and the document. Where this machine is so slow that the gateway has ended the connection, because it was idle, it is
+        made anew."""
+        def told():
+            connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+        idle, connection.used = time.monotonic() - connection.used, time.monotonic()
+        try:
+            return told()
+        except (ConnectionError, ssl.SSLError):
+            if idle < IDLE_SECONDS:
+                raise
+            connection.close()
+            shaken_hands(connection.connect)
+            return told()
 
     def metric(self, name):
         connection = self.connect()

@@ -3,7 +3,7 @@
 """Listeners by TLS: the real binary with a certificate, and Python's ssl with ZMTP as bytes."""
 import os, socket, ssl, subprocess, sys, tempfile, unittest
 
-from harness import BINARY, PATIENCE, ROOT, Broadcaster, LoggedGateway, ad, listener_pb2, notice_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, ROOT, Broadcaster, LoggedGateway, ad, listener_pb2, notice_pb2, shaken_hands, status_pb2, until
 
 sys.path.insert(0, os.path.join(ROOT, "Tests/Hostile"))
 import zmtp
@@ -110,9 +110,13 @@ class EncryptedListeners(unittest.TestCase):
         context = ssl.create_default_context(cadata=trusted)
         if version:
             context.minimum_version = context.maximum_version = version
-        plain = socket.create_connection(("127.0.0.1", port(gateway.addresses["requests"])), timeout=PATIENCE)
-        self.addCleanup(plain.close)
-        connection = context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+        def connect():
+            plain = socket.create_connection(("127.0.0.1", port(gateway.addresses["requests"])), timeout=PATIENCE)
+            self.addCleanup(plain.close)
+            return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+        connection = shaken_hands(connect)
         self.addCleanup(connection.close)
         return connection
 
