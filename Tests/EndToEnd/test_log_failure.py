@@ -72,7 +72,7 @@ class LogFailure(unittest.TestCase):
         gateway.start()
 
     def test_a_gateway_whose_log_failed_ends_also_when_its_files_cannot_be_closed(self):
-        gateway, trigger = self.failing("--set", "drainTimeout=500ms", CUECAST_TEST_HANG_SYNC="1")
+        gateway, trigger = self.failing("--set", "drainTimeout=5s", CUECAST_TEST_HANG_SYNC="1")
         broadcaster = Broadcaster(gateway)
         self.addCleanup(broadcaster.close)
         self.assertIn("could not be closed for", self.end_by_failing_disk(gateway, broadcaster, trigger))
