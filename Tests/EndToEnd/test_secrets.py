@@ -314,7 +314,7 @@ class Secrets(unittest.TestCase):
                 before = len(self.gateway.messages())
                 self.gateway.process.send_signal(signal.SIGHUP)
                 until("the file is read", lambda: re.search(
-                    "everything stays as it was|the configuration was read again", self.gateway.messages()[before:]))
+                    "(everything stays as it was|the configuration was read again).*SIGHUP", self.gateway.messages()[before:]))
                 self.command("reload")
                 self.ask("/readyz")
             with open(os.open(path, os.O_WRONLY | os.O_TRUNC), "w") as file:
