@@ -540,6 +540,8 @@ class HTTPFuzz(unittest.TestCase):
                 [f"{TOOLS}/schemathesis", "--no-color", "run", api.root + "/openapi.json", "--checks", checks, "--seed", seed,
                  "--max-examples", EXAMPLES or "2", "--header", f"Authorization: Bearer {api.token}", "--suppress-health-check", "all",
                  "--phases", "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing", "--generation-database", "none",
+                 # A busy machine may take longer than 10 s, and so long for the next request that the gateway ends the connection meanwhile.
+                 "--request-timeout", str(PATIENCE), "--request-retries", "2",
                  # A reload reads files again, one after the other; it is no matter of what comes in.
                  "--exclude-operation-id", "reload",
                  # Their answers go on until one side ends them.
