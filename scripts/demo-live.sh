@@ -5,8 +5,9 @@
 # Keeps a gateway with 50 simulated listeners on three streams running, with a break every 30 s on each, for people to look at
 # on the dashboard, until Ctrl-C. Everything is in a temporary folder, and stops with this script.
 #
-#   DEMO_HTTP   where the dashboard is, as HOST:PORT (default: a free port of 127.0.0.1)
-#   DEMO_EVERY  seconds between two breaks of a stream (default: 30)
+#   DEMO_HTTP      where the dashboard is, as HOST:PORT (default: a free port of 127.0.0.1)
+#   DEMO_EVERY     seconds between two breaks of a stream (default: 30)
+#   DEMO_PATIENCE  how long listeners wait for an answer, for machines that are slow (default: 20s)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cuecast="${CUECAST_BIN:-$(swift build --show-bin-path)/cuecast}"
@@ -57,7 +58,7 @@ JSON
 # Five crowds: each acknowledges when it has played, at a pace of its own, so that there is something to see all the time.
 for speed in 0.9 1.2 1.8 3 6; do
     "$load" --stream "${streams[0]}" --stream "${streams[1]}" --stream "${streams[2]}" --listeners 10 --follow --breaks 1000000 \
-        --speed "$speed" --json >"$folder/load-$speed" 2>&1 &
+        --speed "$speed" --patience "${DEMO_PATIENCE:-20s}" --json >"$folder/load-$speed" 2>&1 &
     pids+=("$!")
 done
 

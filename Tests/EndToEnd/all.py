@@ -5,7 +5,7 @@
 
     scripts/end-to-end.sh
 """
-import concurrent.futures, os, subprocess, sys, time, unittest
+import concurrent.futures, importlib, os, re, subprocess, sys, time, unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -13,6 +13,15 @@ import harness, test_end_to_end
 
 #: So many classes at a time.
 PROCESSES = 4
+
+
+def left_out():
+    """The classes of the files here that have tests, and that would not run."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    modules = [importlib.import_module(name[:-3]) for name in sorted(os.listdir(folder)) if re.fullmatch(r"test_\w+\.py", name)]
+    return [f"{module.__name__}.{name}" for module in modules for name, each in vars(module).items()
+            if isinstance(each, type) and each.__module__ == module.__name__ and issubclass(each, unittest.TestCase)
+            and unittest.defaultTestLoader.getTestCaseNames(each) and vars(test_end_to_end).get(name) is not each]
 
 
 def classes():
@@ -31,6 +40,9 @@ def run(name):
 
 
 def main():
+    if missing := left_out():
+        print(f"end-to-end: test_end_to_end.py does not import {', '.join(missing)}")
+        return 1
     failed, count = [], 0
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         for task in concurrent.futures.as_completed([pool.submit(run, name) for name in classes()]):

@@ -6,7 +6,7 @@ import datetime, json, os, re, stat, subprocess, tempfile, unittest, urllib.requ
 import zmq
 import zmq.utils.z85
 
-from harness import BINARY, GENERATED, PATIENCE, ROOT, LoggedGateway, ad, broadcast_pb2, status_pb2, until
+from harness import BINARY, GENERATED, PATIENCE, ROOT, LoggedGateway, ad, broadcast_pb2, run_patiently, status_pb2, until
 
 #: For what is not answered at all: long enough for a handshake, and a test does not pass because it is over.
 SILENCE = 2
@@ -83,10 +83,14 @@ class Curve(unittest.TestCase):
         if keys:
             environment.update(CUECAST_KEY_FILE=keys.secret_file,
                                CUECAST_GATEWAY_KEY_FILE=(server or self.server).public_file)
-        done = subprocess.run([BINARY, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        done = run_patiently([BINARY, *arguments], code, env=environment)
         self.outputs += [done.stdout, done.stderr]
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
         return done.stdout if code == 0 else done.stderr
+
+    def connected(self, gateway):
+        """Those whose connections it has told of."""
+        return set(re.findall(r"a broadcaster connected.*\bby=(\w+)", gateway.messages()))
 
     def refused(self, gateway, result):
         return gateway.metric(f'cuecast_broadcast_authentications_total{{result="{result}"}}')
@@ -111,7 +115,9 @@ class Curve(unittest.TestCase):
         self.assertEqual([(each["break"], each["broadcaster"]) for each in breaks], [("b1", "studio")])
         # A connection that did not come about in time is made again.
         self.assertGreaterEqual(self.refused(gateway, "admitted"), 2)
-        self.assertEqual(set(re.findall(r"a broadcaster connected.*\bby=(\w+)", gateway.messages())), {"studio", "other"})
+        for name in ("studio", "other"):
+            until(f"the connection of {name} is told of", lambda: name in self.connected(gateway))
+        self.assertEqual(self.connected(gateway), {"studio", "other"})
 
     def test_a_hang_up_withdraws_a_key_at_once_and_a_faulty_file_changes_nothing(self):
         gateway = self.start()
@@ -170,7 +176,7 @@ class Curve(unittest.TestCase):
         # Who published is in the books, and in the log of messages.
         report = until("the ledger has it", lambda: gateway.get("/v1/reports?stream=radio1")["breaks"])
         self.assertEqual(report[0]["broadcaster"], "studio")
-        self.assertIn("by=studio", gateway.messages())
+        gateway.until_said("by=studio")
 
     def test_the_example_publishes(self):
         gateway = self.start()

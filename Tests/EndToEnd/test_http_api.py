@@ -3,7 +3,7 @@
 """The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and random requests."""
 import collections, copy, json, os, socket, subprocess, tempfile, time, unittest, urllib.error, urllib.parse, urllib.request
 
-from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2, until
+from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, slower_until, status_pb2, until
 
 #: What scripts/setup.sh installs.
 TOOLS = os.path.join(ROOT, ".venv/bin")
@@ -268,15 +268,24 @@ class HTTPEvents(unittest.TestCase):
             self.assertEqual((said["draining"], said["listeners"]), (False, 0))
             name, said = next(events)
         self.assertEqual(said, {"stream": "radio1", "listeners": 0, "break": None, "funnel": None})
-        path = "/v1/streams/radio1/breaks/noon-1"
-        self.assertEqual(api.ask("PUT", path, {"in": "1s", "duration": "2s", "ads": [http_ad("a", 2)]})[0], 201)
-        states, funnel = [], None
-        while not (states[-1:] == ["complete"] and funnel):
-            name, said = next(events)
-            if name == "break":
-                states.append(said["state"])
-            elif name == "counts" and said["break"] == "noon-1":
-                funnel = said["funnel"]
+
+        def lives(lead):
+            """The states of a break that starts so many seconds later and is ended, as they are told, and its funnel."""
+            break_id, states, funnel = f"noon-{lead}", [], None
+            path = f"/v1/streams/radio1/breaks/{break_id}"
+            self.assertEqual(api.ask("PUT", path, {"in": f"{lead}s", "duration": "1h", "ads": [http_ad("a", 2)]})[0], 201)
+            while not (states[-1:] == ["complete"] and funnel):
+                name, said = next(events)
+                if name == "break" and said["break"] == break_id:
+                    states.append(said["state"])
+                    if states[-1] == "live":
+                        self.assertEqual(api.ask("POST", path + "/end", {"endMode": "cut"})[0], 200)
+                elif name == "counts" and said["break"] == break_id:
+                    funnel = said["funnel"]
+            return states, funnel
+
+        # Of a break whose start comes before the gateway looks, the announcement is not told.
+        states, funnel = slower_until(lives, lambda told: told[0][0] != "live")
         self.assertEqual(states, ["announced", "live", "complete"])
         self.assertEqual(funnel, {"notified": 0, "asked": 0, "delivered": 0, "played": 0, "ignored": 0, "failed": 0, "unknown": 0})
         self.assertEqual(api.ask("GET", "/v1/streams")[1]["streams"],
@@ -287,9 +296,7 @@ class HTTPEvents(unittest.TestCase):
         self.assertEqual(gateway.stop(), 0)
         for _ in events:
             pass
-        messages = gateway.messages()
-        self.assertIn("/v1/events", messages)
-        self.assertNotIn(ticket, messages)
+        self.assertNotIn(ticket, gateway.until_said("/v1/events"))
 
 
 class HTTPConnections(unittest.TestCase):
@@ -533,6 +540,8 @@ class HTTPFuzz(unittest.TestCase):
                 [f"{TOOLS}/schemathesis", "--no-color", "run", api.root + "/openapi.json", "--checks", checks, "--seed", seed,
                  "--max-examples", EXAMPLES or "2", "--header", f"Authorization: Bearer {api.token}", "--suppress-health-check", "all",
                  "--phases", "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing", "--generation-database", "none",
+                 # A busy machine may take longer than 10 s, and so long for the next request that the gateway ends the connection meanwhile.
+                 "--request-timeout", str(PATIENCE), "--request-retries", "2",
                  # A reload reads files again, one after the other; it is no matter of what comes in.
                  "--exclude-operation-id", "reload",
                  # Their answers go on until one side ends them.

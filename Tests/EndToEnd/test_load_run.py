@@ -28,9 +28,11 @@ class LoadRun(unittest.TestCase):
     def tearDownClass(cls):
         cls.gateway.close()
 
-    def run_of(self, listeners, *arguments, amiss=()):
-        """The report of a run that was slow enough for everybody to ask in time; insists that nothing else is amiss in it."""
+    def run_of(self, listeners, *arguments, amiss=(), prepare=lambda: None):
+        """The report of a run that was slow enough for everybody to ask in time; insists that nothing else is amiss in it.
+        `prepare` is called before each."""
         def run(factor):
+            prepare()
             done = self.load("--listeners", str(listeners), *short(factor), "--json", *arguments, code=None)
             report = json.loads(done.stdout)
             self.assertEqual((done.returncode, report["passed"]), (1, False) if report["findings"] else (0, True), done.stdout)
@@ -87,7 +89,8 @@ class LoadRun(unittest.TestCase):
     def test_an_interrupted_run_reports_what_was_done_so_far(self):
         for processes in ("1", "2"):
             before = self.joins()
-            run = subprocess.Popen([LOAD, "--listeners", "20", "--run-for", "10m", "--json", "--processes", processes],
+            # It is over before the first break is announced, for which a machine may be too slow.
+            run = subprocess.Popen([LOAD, "--listeners", "20", "--run-for", "10m", "--lead", "30m", "--json", "--processes", processes],
                                    env=self.gateway.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             until("all have joined", lambda: self.joins() >= before + 20)
             run.send_signal(signal.SIGTERM)
@@ -102,8 +105,9 @@ class LoadRun(unittest.TestCase):
 
     @contextlib.contextmanager
     def books(self, first):
-        """An address that gives the gateway's reports, but answers the first request as it is told: a status and a body."""
-        gateway, answers = self.gateway.addresses["http"], [first]
+        """An address that gives the gateway's reports, but answers the first request as it is told: a status and a body; and
+        what has the next request answered so, too."""
+        gateway, answers = self.gateway.addresses["http"], []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -122,25 +126,26 @@ class LoadRun(unittest.TestCase):
 
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
             threading.Thread(target=server.serve_forever).start()
-            yield f"127.0.0.1:{server.server_address[1]}"
+            yield f"127.0.0.1:{server.server_address[1]}", lambda: answers.append(first)
             server.shutdown()
             self.assertEqual(answers, [])
 
     def test_books_that_come_late_are_asked_for_again(self):
-        with self.books((503, b"")) as address:
-            report = self.run_of(5, "--http", address)
+        with self.books((503, b"")) as (address, prepare):
+            report = self.run_of(5, "--http", address, prepare=prepare)
         self.assertEqual(report["books"]["state"], "equal")
 
     def test_books_that_cannot_be_read_are_a_finding_with_its_reason(self):
         for first, reason in ((200, b"[]"), "its answer cannot be read"), ((500, b""), "it answers with 500"):
-            with self.books(first) as address:
-                report = self.run_of(5, "--http", address, amiss=["booksDiffer"])
+            with self.books(first) as (address, prepare):
+                report = self.run_of(5, "--http", address, amiss=["booksDiffer"], prepare=prepare)
             self.assertEqual(report["books"]["state"], "not_compared")
             self.assertIn(f"{address} gives no report: {reason}", json.dumps(report["findings"]))
 
     def test_it_reports_a_gateway_that_does_not_answer(self):
-        done = self.load("--notices", "tcp://127.0.0.1:1", "--requests", "tcp://127.0.0.1:1", "--listeners", "3",
-                         "--patience", "1s", code=69)
+        done = slower_until(lambda factor: self.load(
+            "--notices", "tcp://127.0.0.1:1", "--requests", "tcp://127.0.0.1:1", "--listeners", "3", "--patience", f"{factor}s", code=69),
+            lambda done: "refused" in done.stderr)
         self.assertIn("the connection was refused", done.stderr)
 
     def test_breaks_that_are_not_accepted_are_findings_and_the_run_ends(self):

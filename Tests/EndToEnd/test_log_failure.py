@@ -9,6 +9,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 #: What `serve` says when its event log failed (sysexits.h: EX_IOERR).
 LOG_FAILED = 75
 NOW = broadcast_pb2.Start(now=True)
+#: So long that no break is over because the machine is slow.
+HALF_AN_HOUR_MS = 1_800_000
 
 
 class FaultyGateway(Gateway):
@@ -58,7 +60,7 @@ class LogFailure(unittest.TestCase):
     def end_by_failing_disk(self, gateway, broadcaster, trigger):
         """The disk fails: waiting requests are answered, and the gateway ends with its own code. Returns what it said."""
         open(trigger, "w").close()
-        refused = broadcaster.publish("s2", "c", [ad("x")], start=NOW, duration_ms=60_000)
+        refused = broadcaster.publish("s2", "c", [ad("x")], start=NOW, duration_ms=HALF_AN_HOUR_MS)
         self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
         self.assertEqual(gateway.process.wait(PATIENCE), LOG_FAILED)
         gateway.process.stdout.close()
@@ -70,7 +72,7 @@ class LogFailure(unittest.TestCase):
         gateway.start()
 
     def test_a_gateway_whose_log_failed_ends_also_when_its_files_cannot_be_closed(self):
-        gateway, trigger = self.failing("--set", "drainTimeout=500ms", CUECAST_TEST_HANG_SYNC="1")
+        gateway, trigger = self.failing("--set", "drainTimeout=5s", CUECAST_TEST_HANG_SYNC="1")
         broadcaster = Broadcaster(gateway)
         self.addCleanup(broadcaster.close)
         self.assertIn("could not be closed for", self.end_by_failing_disk(gateway, broadcaster, trigger))
@@ -83,7 +85,7 @@ class LogFailure(unittest.TestCase):
         self.addCleanup(broadcaster.close)
         self.addCleanup(listener.close)
         listener.join()
-        self.assertEqual(broadcaster.publish("s", "b", [ad("x", 60_000)], start=NOW, duration_ms=60_000).status,
+        self.assertEqual(broadcaster.publish("s", "b", [ad("x", HALF_AN_HOUR_MS)], start=NOW, duration_ms=HALF_AN_HOUR_MS).status,
                          status_pb2.STATUS_CODE_OK)
         listener.next()
         batch = listener.batch("b").batch
@@ -91,7 +93,7 @@ class LogFailure(unittest.TestCase):
         self.assertIn("its event log failed", self.end_by_failing_disk(gateway, broadcaster, trigger))
         self.start_again(gateway, trigger)
         self.assertEqual(gateway.report("s", "b")["x"]["played"], 1)
-        self.assertEqual(broadcaster.publish("s3", "d", [ad("x")], start=NOW, duration_ms=60_000).status,
+        self.assertEqual(broadcaster.publish("s3", "d", [ad("x")], start=NOW, duration_ms=HALF_AN_HOUR_MS).status,
                          status_pb2.STATUS_CODE_OK)
         self.assertEqual(gateway.stop(), 0)
 
@@ -107,7 +109,7 @@ class LogFailure(unittest.TestCase):
                 each = ad(f"x{index}")
                 each.description = "d" * 2_000
                 spots.append(each)
-            return broadcaster.publish(f"s{number}", "b", spots, start=NOW, duration_ms=64_000).status
+            return broadcaster.publish(f"s{number}", "b", spots, start=NOW, duration_ms=HALF_AN_HOUR_MS).status
 
         confirmed = 0
 

@@ -6,7 +6,7 @@ import base64, contextlib, json, os, re, signal, socket, ssl, struct, subprocess
 import zmq
 import zmq.utils.z85
 
-from harness import BINARY, PATIENCE, RUN_PATIENCE, LoggedGateway, ad, broadcast_pb2, listener_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, LoggedGateway, ad, broadcast_pb2, listener_pb2, run_patiently, status_pb2, until
 from test_curve import Keys
 from test_tls import Certificate, RawListener, joined, port
 from test_tokens import decoded, part, token_by
@@ -132,7 +132,7 @@ class Secrets(unittest.TestCase):
         environment = dict(self.gateway.environment, CUECAST_DATA_DIR=self.data())
         if keys:
             environment.update(CUECAST_KEY_FILE=keys.secret_file, CUECAST_GATEWAY_KEY_FILE=(server or self.server).public_file)
-        done = subprocess.run([BINARY, *arguments], env=environment, capture_output=True, text=True, timeout=RUN_PATIENCE)
+        done = run_patiently([BINARY, *arguments], code, env=environment)
         self.said.append(done.stdout + done.stderr)
         if code is not None:
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
@@ -314,7 +314,7 @@ class Secrets(unittest.TestCase):
                 before = len(self.gateway.messages())
                 self.gateway.process.send_signal(signal.SIGHUP)
                 until("the file is read", lambda: re.search(
-                    "everything stays as it was|the configuration was read again", self.gateway.messages()[before:]))
+                    "(everything stays as it was|the configuration was read again).*SIGHUP", self.gateway.messages()[before:]))
                 self.command("reload")
                 self.ask("/readyz")
             with open(os.open(path, os.O_WRONLY | os.O_TRUNC), "w") as file:
@@ -368,8 +368,8 @@ class Secrets(unittest.TestCase):
                       self.header(rest + bytes((2,)) + struct.pack(">H", 9_999) + said), self.header(said[:216].ljust(216), family=0x31),
                       self.header(rest + field(2, said), command=0x2F), self.header(rest) + said):
             with socket.create_connection(("127.0.0.1", port(self.gateway.addresses["requests"])), timeout=PATIENCE) as peer:
-                peer.sendall(wrong)
                 with contextlib.suppress(ConnectionError):
+                    peer.sendall(wrong)
                     peer.shutdown(socket.SHUT_WR)
                     while peer.recv(4_096):
                         pass

@@ -323,8 +323,11 @@ class Messages(unittest.TestCase):
         self.addCleanup(gateway.close)
         said = gateway.run("cancel", "--stream", "s", "--break", "none", code=65)
         number = re.search(r"\(request ([0-9]+)\)", said)[1]
+
+        def about():
+            return [line for line in map(json.loads, gateway.said().splitlines()) if line.get("requestId") == number]
+        found = until("the line", about)
         lines = [json.loads(line) for line in gateway.said().splitlines()]
-        found = [line for line in lines if line.get("requestId") == number]
         self.assertEqual([(line["level"], line["status"], line["break"]) for line in found],
                          [("notice", "NOT_FOUND", "none")])
         self.assertIn(found[0]["sentence"], said)

@@ -3,7 +3,7 @@
 """Listeners by TLS: the real binary with a certificate, and Python's ssl with ZMTP as bytes."""
 import os, socket, ssl, subprocess, sys, tempfile, unittest
 
-from harness import BINARY, PATIENCE, ROOT, Broadcaster, LoggedGateway, ad, listener_pb2, notice_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, ROOT, Broadcaster, LoggedGateway, ad, listener_pb2, notice_pb2, shaken_hands, status_pb2, until
 
 sys.path.insert(0, os.path.join(ROOT, "Tests/Hostile"))
 import zmtp
@@ -110,9 +110,13 @@ class EncryptedListeners(unittest.TestCase):
         context = ssl.create_default_context(cadata=trusted)
         if version:
             context.minimum_version = context.maximum_version = version
-        plain = socket.create_connection(("127.0.0.1", port(gateway.addresses["requests"])), timeout=PATIENCE)
-        self.addCleanup(plain.close)
-        connection = context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+        def connect():
+            plain = socket.create_connection(("127.0.0.1", port(gateway.addresses["requests"])), timeout=PATIENCE)
+            self.addCleanup(plain.close)
+            return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+        connection = shaken_hands(connect)
         self.addCleanup(connection.close)
         return connection
 
@@ -136,7 +140,7 @@ class EncryptedListeners(unittest.TestCase):
         old = joined(lambda: self.connect(gateway, self.first), "radio1")
         second = self.files.renew("second")
         os.chmod(self.files.key, 0o644)
-        self.assertIn("others may read or change it", gateway.hang_up("everything stays as it was"))
+        self.assertIn("everything stays as it was", gateway.hang_up("others may read or change it"))
         self.assertEqual(gateway.metric('cuecast_alarm{alarm="reload"}'), 1)
         still = joined(lambda: self.connect(gateway, self.first), "radio1")
         os.chmod(self.files.key, 0o600)

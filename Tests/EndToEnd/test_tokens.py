@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Tokens over HTTP: the real binary, the files that it makes, and tokens that this file signs by itself."""
-import base64, hashlib, hmac, json, os, signal, socket, stat, subprocess, tempfile, time, unittest, urllib.error, urllib.request
+import base64, hashlib, hmac, json, os, socket, stat, subprocess, tempfile, time, unittest, urllib.error, urllib.request
 
 import zmq
 
-from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2,
-                     status_pb2, until)
+from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, listener_pb2,
+                     notice_pb2, run_patiently, status_pb2, until)
 import test_tls
 
 
@@ -45,9 +45,7 @@ class TokenGateway(Gateway):
         assert line.startswith("ready "), f"the gateway did not start: {line!r} {self.messages()}"
         self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
 
-    def messages(self):
-        with open(self.log) as file:
-            return file.read()
+    messages, hang_up, until_said = LoggedGateway.messages, LoggedGateway.hang_up, LoggedGateway.until_said
 
     def ask(self, path, token=None, method="GET", **headers):
         """The status, and the sentence where it is a refusal."""
@@ -68,11 +66,6 @@ class TokenGateway(Gateway):
         with open(self.file(name)) as file:
             return file.read().strip()
 
-    def hang_up(self, expected):
-        before = len(self.messages())
-        self.process.send_signal(signal.SIGHUP)
-        return until(expected, lambda: expected in self.messages()[before:])
-
 
 class HTTPTokens(unittest.TestCase):
     def start(self, *arguments):
@@ -81,8 +74,7 @@ class HTTPTokens(unittest.TestCase):
         return gateway
 
     def command(self, *arguments, code=0, **environment):
-        done = subprocess.run([BINARY, *arguments], env={**os.environ, **environment}, capture_output=True, text=True,
-                              timeout=RUN_PATIENCE)
+        done = run_patiently([BINARY, *arguments], code, env={**os.environ, **environment})
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
         return done.stdout.strip() if code == 0 else done.stderr
 
@@ -119,8 +111,8 @@ class HTTPTokens(unittest.TestCase):
                          (401, "This needs a token: Authorization: Bearer TOKEN."))
         status, document = gateway.ask("/v1/reload", gateway.text("http-token"), method="POST")
         self.assertEqual((status, document["changed"]), (200, []))
-        self.assertIn("by=local", gateway.messages())
-        self.assertIn("by=HTTP", gateway.messages())
+        gateway.until_said("by=local")
+        gateway.until_said("by=HTTP")
         self.assertEqual(gateway.ask("/v1/reload", gateway.text("http-token"), method="POST", Origin="http://evil.example"),
                          (403, "Pages of other origins may not ask."))
         self.assertEqual(gateway.ask("/healthz", Host="evil.example")[0], 421)
@@ -330,7 +322,7 @@ class JoinTokens(unittest.TestCase):
         self.assertTrue(joined.joined.ticket)
         broadcaster = Broadcaster(self.gateway)
         self.addCleanup(broadcaster.close)
-        published = broadcaster.publish("paid1", "b1", [ad("a")], start=broadcast_pb2.Start(in_ms=1_000), duration_ms=1_000)
+        published = broadcaster.publish("paid1", "b1", [ad("a")], start=broadcast_pb2.Start(in_ms=1_000), duration_ms=3_600_000)
         self.assertEqual(published.status, status_pb2.STATUS_CODE_OK, published)
         self.assertEqual(player.notice().break_id, "b1")
         # Again with the ticket alone: the token is not looked at.

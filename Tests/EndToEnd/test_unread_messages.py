@@ -43,7 +43,7 @@ class UnreadMessages(unittest.TestCase):
 
         def left_out():
             for number in range(100):
-                answer = broadcaster.publish(f"s{number}", "b", [ad("x", 60_000)], start=NOW, duration_ms=60_000)
+                answer = broadcaster.publish(f"s{number}", "b", [ad("x", 1_800_000)], start=NOW, duration_ms=1_800_000)
                 self.assertEqual(answer.status, status_pb2.STATUS_CODE_OK)
                 for _ in range(50):
                     listener.ask(get_time=listener_pb2.GetTime())

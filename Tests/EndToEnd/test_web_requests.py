@@ -123,8 +123,9 @@ class WebRequests(unittest.TestCase):
         page.until("the older one listens", "older.opened === 1")
         page.evaluate(f"window.newer = {self.SOURCE}; 1")
         page.until("the older one has stopped for good", "older.source.readyState === EventSource.CLOSED")
+        page.until("the newer one listens", "newer.opened === 1")
         self.assertEqual(page.evaluate("[older.ends, newer.source.readyState, newer.opened, newer.ends]"), [["replaced"], 1, 1, []])
-        self.assertEqual(self.gateway.metric("cuecast_listeners"), 1)
+        until("one listens", lambda: self.gateway.metric("cuecast_listeners") == 1)
 
     def test_an_event_source_stops_after_its_session_has_left(self):
         page = self.open_page(self.site.origin)
@@ -135,7 +136,7 @@ class WebRequests(unittest.TestCase):
         self.assertEqual(status, 200)
         page.until("it has stopped for good", "only.source.readyState === EventSource.CLOSED")
         self.assertEqual(page.evaluate("[only.opened, only.ends]"), [1, ["left"]])
-        self.assertEqual(self.gateway.metric("cuecast_listeners"), 0)
+        until("none listens", lambda: self.gateway.metric("cuecast_listeners") == 0)
 
 
 class ManyCookies(unittest.TestCase):

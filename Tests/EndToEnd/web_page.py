@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The example page (Examples/web) in headless Chromium against a real gateway: what its tests have in common."""
-import http.server, io, math, os, sys, threading, unittest, wave
+import http.server, io, math, os, re, sys, threading, unittest, wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
-from harness import ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2
+from harness import PATIENCE, ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2
 
 OK = status_pb2.STATUS_CODE_OK
 HOUR_MS = 3_600_000
@@ -31,21 +31,26 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self):
         site = self
         self.sounds, self.lost = {}, set()
+        # The listener as it is, but it gives no sound up because the browser is slow to begin it.
+        with open(os.path.join(PAGE, "cuecast.js"), encoding="utf-8") as file:
+            listener, count = re.subn(r"(?m)^const LOADING_MAX_MS = [\d_]+;$", f"const LOADING_MAX_MS = {int(1_000 * PATIENCE)};", file.read())
+        assert count == 1, "the listener names another time that it waits for sounds"
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             def __init__(self, *arguments):
                 super().__init__(*arguments, directory=PAGE)
 
             def do_GET(self):
-                sound = site.sounds.get(self.path)
-                if sound is None:
-                    return super().do_GET()
+                if self.path in site.sounds:
+                    return self.answer("audio/wav", site.sounds[self.path])
+                return self.answer("text/javascript", listener.encode()) if self.path == "/cuecast.js" else super().do_GET()
+
+            def answer(self, kind, content):
                 self.send_response(200)
-                self.send_header("Content-Type", "audio/wav")
-                self.send_header("Content-Length", str(len(sound)))
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(sound)
-                return None
+                self.wfile.write(content)
 
             def log_message(self, *_):
                 pass
@@ -102,7 +107,8 @@ class PageTest(unittest.TestCase):
         return page
 
     def publish(self, name, ads, **fields):
-        """A break; without a start it is cued, so that no machine is too slow for it."""
+        """A break of an hour; without a start it is cued. So no machine is too slow for it."""
+        fields.setdefault("duration_ms", HOUR_MS)
         reply = self.broadcaster.publish("s", name, ads, **fields)
         self.assertEqual(reply.status, OK, reply.message)
 

@@ -56,7 +56,7 @@ class Attack:
         self.random = random.Random(f"{self.name} {context['seed']}")
         self.statuses = collections.Counter()
         self.facts = collections.Counter()
-        self.deadline = time.monotonic() + (600 if context["short"] else self.seconds)
+        self.deadline = time.monotonic() + (context["patience"] if context["short"] else self.seconds)
         self.swarm = Swarm(self.goes_on)
         #: A stream of its own, which no other attack has.
         self.stream = f"{self.name}-{os.getpid()}"
@@ -584,7 +584,7 @@ class ForgedDeliveries(Attack):
 
     def run(self):
         stream = self.stream
-        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=3_600_000)
         own = self.session()
         delivery = self.batch(own, stream, "b-1").delivery
         kinds = [("ad-0", listener_pb2.OUTCOME_KIND_PLAYED)]
@@ -644,7 +644,7 @@ class AcknowledgementFlood(Attack):
     seconds = 25
 
     def run(self):
-        self.publish(self.stream, "b-1", ads=8, pre_stream=True, hold_ms=600_000)
+        self.publish(self.stream, "b-1", ads=8, pre_stream=True, hold_ms=3_600_000)
         bodies = []
         for _ in range(40):
             session = self.session()
@@ -794,7 +794,7 @@ class HTTPBatchFlood(Attack):
     def run(self):
         # Of the listeners' stream each would rightly be counted with them.
         left, stream = self.amount, self.stream
-        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=3_600_000)
 
         def refill(peer):
             nonlocal left
@@ -823,8 +823,8 @@ class ForgedTrackings(ForgedDeliveries):
     seconds = 20
 
     def run(self):
-        self.publish(self.stream, "b-1", pre_stream=True, hold_ms=600_000)
-        self.publish(self.stream, "b-2", pre_stream=True, hold_ms=600_000)
+        self.publish(self.stream, "b-1", pre_stream=True, hold_ms=3_600_000)
+        self.publish(self.stream, "b-2", pre_stream=True, hold_ms=3_600_000)
         base = f"http://{self.address('http')}/v1/streams/{self.stream}"
         with urllib.request.urlopen(f"{base}/asset-list?break=b-1&session={self.session().hex()}",
                                     timeout=self.context["patience"]) as answer:
@@ -1266,7 +1266,7 @@ class ForgedTickets(Guarded):
 
     def run(self):
         stream = self.guarded
-        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=3_600_000)
         # So many that the limit of a session's requests is not what refuses most of them.
         owns = [self.session() for _ in range(8 if self.context["short"] else 200)]
         other, elsewhere = self.session(), self.session()

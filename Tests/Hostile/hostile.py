@@ -601,7 +601,7 @@ def parsed_options():
     parser.add_argument("--list", action="store_true", help="say what the attacks do, and end")
     parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/cuecast"), help="the gateway (%(default)s)")
     parser.add_argument("--load", metavar="PATH", help="cuecast-load; without it the one beside the gateway")
-    parser.add_argument("--patience", type=float, default=300, metavar="SECONDS",
+    parser.add_argument("--patience", type=float, default=float(os.environ.get("CUECAST_TEST_PATIENCE", "300")), metavar="SECONDS",
                         help="how long the short form waits for a counter that tells of an attack, and for descriptors to come "
                         "back (%(default)s)")
     options = parser.parse_args()

@@ -119,10 +119,12 @@ class SwarmTests(unittest.TestCase):
         self.assertEqual((self.swarm.counts["closed_by_gateway"], len(self.swarm.peers)), (1, 0))
 
     def test_a_refused_connection_is_counted(self):
-        self.listener.close()
-        self.swarm.connect(self.address, b"x")
-        while self.swarm.peers:
-            self.swarm.turn(0.01)
+        # Bound and not listening: no other program can have this port meanwhile.
+        with socket.socket() as held:
+            held.bind(("127.0.0.1", 0))
+            self.swarm.connect(f"tcp://127.0.0.1:{held.getsockname()[1]}", b"x")
+            while self.swarm.peers:
+                self.swarm.turn(0.01)
         self.assertEqual(self.swarm.counts["refused"], 1)
 
 
