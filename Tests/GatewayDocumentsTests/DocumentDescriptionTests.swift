@@ -10,6 +10,8 @@ import Testing
 struct DocumentDescriptionTests {
     private static let documents: [any GatewayDocument.Type] = [
         AcknowledgedDocument.self, AcknowledgeRequestDocument.self, AcknowledgeRequestDocument.Outcome.self,
+        AdDocument.self, AdDocument.Banner.self, AdDocument.MediaFile.self, AdDocument.Tracker.self,
+        AdListDocument.self, AdListsDocument.self,
         AssetListDocument.self, AssetListDocument.Asset.self, AssetListDocument.Identifier.self,
         AssetListDocument.Signaling.self, AssetListDocument.Slot.self, AssetListDocument.Tracking.self,
         AuditDocument.self, AuditDocument.Entry.self, BatchDocument.self, BatchDocument.Advertisement.self,

@@ -265,8 +265,8 @@ struct TraceTests {
             }
             #expect(
                 traced == [
-                    "publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak", "getBatch",
-                    "acknowledge",
+                    "publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak", "signal",
+                    "putList", "removeList", "getBatch", "acknowledge",
                 ]
             )
         }

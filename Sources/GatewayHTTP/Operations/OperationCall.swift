@@ -80,6 +80,11 @@ package struct OperationCall: Sendable {
         }
     }
 
+    /// The ad list in the path.
+    func adList() throws(Problem) -> AdListName {
+        try Problem.check { () throws(WireError) in try AdListName(self.path["name"] ?? "") }
+    }
+
     /// The caller, as the rules for broadcasters know it: its streams are those that its token names.
     func broadcaster() throws(Problem) -> BroadcastPrincipal {
         guard let principal = self.principal else { throw HTTPRefusal.noToken.problem }

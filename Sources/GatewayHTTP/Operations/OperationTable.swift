@@ -18,6 +18,8 @@ struct OperationTable: Sendable {
         operations += reportOperations(parts)
         operations += outcomeOperations(parts)
         operations += breakOperations(parts)
+        operations += signalOperations(parts)
+        operations += adListOperations(parts)
         operations += auditOperations(parts)
         operations += configurationOperations(parts, limits)
         operations += eventOperations(parts, events)
