@@ -159,6 +159,38 @@ class HTTPChanges(unittest.TestCase):
                               ("putList", "refused"), ("removeList", "changed"), ("removeList", "refused")},
                              {(line["action"], line["outcome"]) for line in lines})
 
+    def test_an_automation_system_tells_of_ads_in_its_own_form(self):
+        gateway, api = started(self, "--set", "breaks.cues=* list=spots")
+        self.assertEqual(api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]})[0], 201)
+        path = "/v1/streams/radio1/signals/radiodj"
+
+        def heard(method, path, body=None, kind=None):
+            headers = {"Authorization": f"Bearer {api.token}"} | ({"Content-Type": kind} if kind else {})
+            request = urllib.request.Request(api.root + path, data=body, method=method, headers=headers)
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return json.load(answer)
+
+        form = "application/x-www-form-urlencoded"
+        self.assertEqual(heard("GET", f"{path}?songtype=0&songid=1"), {"ad": False, "signal": "none"})
+        out = heard("GET", f"{path}?songtype=4&songid=2&songseconds=3600&xpwd=secret")
+        self.assertEqual((out["signal"], out["break"]["durationMilliseconds"]), ("out", 3_602_000))
+        again = heard("POST", path, b"songtype=4&songid=2&songseconds=3600", form)
+        self.assertEqual((again["break"]["break"], again["break"]["revision"]), (out["break"]["break"], out["break"]["revision"]))
+        longer = heard("POST", path, b'{"songtype": "4", "songid": "3", "songseconds": 7200}', "application/json")
+        self.assertEqual(longer["break"]["break"], out["break"]["break"])
+        self.assertGreater(longer["break"]["durationMilliseconds"], 7_200_000)
+        # The log knows that an ad is on air.
+        self.assertEqual(gateway.stop(), 0)
+        gateway.start()
+        api.root = f"http://{gateway.addresses['http']}"
+        document = b"<RadioDJ><assetType>0</assetType><duration>what</duration></RadioDJ>"
+        ended = heard("POST", path, document, "text/xml")
+        self.assertEqual((ended["ad"], ended["signal"], ended["break"]["break"]), (False, "in", out["break"]["break"]))
+        self.assertEqual(heard("POST", path, b"songtype=0\r\n", "text/plain")["break"]["revision"], ended["break"]["revision"])
+        self.assertEqual(len(api.ask("GET", "/v1/streams/radio1/breaks")[1]["breaks"]), 1)
+        self.assertIn("known are liquidsoap", api.ask("POST", "/v1/streams/radio1/signals/none", {})[1]["detail"])
+        self.assertIn("no type of the element", api.ask("POST", path, {"title": "x"})[1]["detail"])
+
     def test_what_is_in_force_is_shown_also_after_a_reload(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "cuecast.yaml")
@@ -444,7 +476,7 @@ class HTTPExamples(unittest.TestCase):
         if name == "putList":
             self.assertIn(self.api.ask("DELETE", "/v1/lists/spots")[0], (200, 404))
         # The example of a signal opens a break where there is none.
-        body = None if name == "signal" else self.MADE.get(name, {"in": "1h"})
+        body = None if name.startswith("signal") else self.MADE.get(name, {"in": "1h"})
         if name in ("getBatch", "acknowledge", "leave", "getAssetList", "getVAST", "track", "trackByPost"):
             body = {"now": True}
         signed = {}
@@ -485,6 +517,8 @@ class HTTPExamples(unittest.TestCase):
                             example["delivery"] = signed["delivery"]
                             example["outcomes"] = [{**example["outcomes"][0], "occurredUs": signed["occurredUs"]}]
                         example = json.dumps(example)
+                    if kind == "application/x-www-form-urlencoded":
+                        example = urllib.parse.urlencode(example)
                     body = (kind, example.encode())
                 with self.subTest(operation["operationId"], kind=kind):
                     status, answer = self.ask(path, method, parameters, body)

@@ -266,6 +266,7 @@ struct TraceTests {
             #expect(
                 traced == [
                     "publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak", "signal",
+                    "signalByMapping",
                     "putList", "removeList", "getBatch", "acknowledge",
                 ]
             )

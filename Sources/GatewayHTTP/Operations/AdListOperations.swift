@@ -163,11 +163,11 @@ extension OperationParameter {
         isAlternative: true
     )
     fileprivate static let ifNoneMatchOfList = OperationParameter(
-        Self.ifNoneMatch.name,
+        Self.ifNoneMatchOfPublication.name,
         in: .header,
         "`*`: the list must not be there yet, not even the same; not together with `If-Match`.",
-        Self.ifNoneMatch.schema,
-        example: Self.ifNoneMatch.example,
+        Self.ifNoneMatchOfPublication.schema,
+        example: Self.ifNoneMatchOfPublication.example,
         isAlternative: true
     )
 }

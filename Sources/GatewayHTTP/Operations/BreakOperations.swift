@@ -89,7 +89,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 ads come as JSON, or as a VAST document; then the rest stands in the query.
                 """,
             access: .publish,
-            parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatch]
+            parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatchOfPublication]
                 + OperationParameter.settingsBesideVAST,
             body: OperationBody(
                 contents: [OperationContent(BreakBodies.publish, example: BreakBodies.publishExample)]

@@ -86,7 +86,7 @@ extension HTTPAnswer {
     /// The most things that an answer says were left out of a document, one by one.
     private static let leftOutMax = 100
 
-    /// What was left out of a document as an answer lists it; `nil`: nothing was.
+    /// The left out parts of a document, as an answer lists them; `nil`: nothing was left out.
     static func told(_ leftOut: [String]) -> [String]? {
         guard !leftOut.isEmpty else { return nil }
         let more = leftOut.count - Self.leftOutMax
@@ -138,7 +138,7 @@ extension OperationParameter {
         example: Self.ifMatch.example,
         isAlternative: true
     )
-    static let ifNoneMatch = OperationParameter(
+    static let ifNoneMatchOfPublication = OperationParameter(
         "If-None-Match",
         in: .header,
         "`*`: the break must not be there yet, not even the same; not together with `If-Match`.",

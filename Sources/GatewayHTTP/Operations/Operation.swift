@@ -224,6 +224,8 @@ struct Operation: Sendable {
     let refusals: [ProblemCode]
     /// As whose request it is traced; `nil`: it never is.
     var tracedSide: TraceSampler.Side?
+    /// Whether it changes nothing.
+    private(set) var isSafe: Bool
     let handle: @Sendable (OperationCall) async throws -> HTTPAnswer
 
     init(
@@ -253,6 +255,7 @@ struct Operation: Sendable {
         self.body = body
         self.answers = answers
         self.refusals = refusals
+        self.isSafe = method == .get
         self.handle = handle
     }
 
@@ -262,6 +265,10 @@ struct Operation: Sendable {
     /// Their names.
     var queryNames: Set<String> { Set(self.queryParameters.map(\.name)) }
 
-    /// Whether it may change something.
-    var isSafe: Bool { self.method == .get }
+    /// The same operation, which has an effect although its method is `GET`: some systems only ask for an address.
+    func withEffect() -> Operation {
+        var operation = self
+        operation.isSafe = false
+        return operation
+    }
 }

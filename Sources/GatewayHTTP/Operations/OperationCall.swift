@@ -135,6 +135,12 @@ package struct OperationCall: Sendable {
             || (self.request.headers[.contentLength].flatMap { Int($0) } ?? 0) > 0
     }
 
+    /// The query as it was sent, for operations that take any parameters.
+    var rawQuery: Substring {
+        let target = self.request.head.path ?? ""
+        return target.firstIndex(of: "?").map { target[target.index(after: $0)...] } ?? ""
+    }
+
     /// The value of a header field; `nil`: there is none.
     func header(_ name: HTTPField.Name) -> String? { self.request.headers[name] }
 

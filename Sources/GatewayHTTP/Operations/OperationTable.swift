@@ -19,6 +19,7 @@ struct OperationTable: Sendable {
         operations += outcomeOperations(parts)
         operations += breakOperations(parts)
         operations += signalOperations(parts)
+        operations += automationOperations(parts)
         operations += adListOperations(parts)
         operations += auditOperations(parts)
         operations += configurationOperations(parts, limits)
