@@ -42,7 +42,7 @@ extension AutomationFields {
     }
 }
 
-/// Reads mappings for automation systems from JSON, as `docs/broadcasters/from-your-automation.md` describes them.
+/// Reads mappings for automation systems from JSON.
 ///
 /// ```json
 /// { "mappings": [ { "name": "studio2", "type": ["category"], "ads": ["spot"], "duration": ["length"] } ] }

@@ -8,6 +8,7 @@ import Gateway
 import GatewayCore
 import GatewayDocuments
 import HTTPTypes
+import HummingbirdCore
 
 /// Messages of automation systems in their own forms; a mapping makes signals of them.
 ///
@@ -220,7 +221,7 @@ extension OperationParameter {
     fileprivate static let mappingInPath = OperationParameter(
         "mapping",
         in: .path,
-        "The mapping: one that is ready, or of the configuration.",
+        "The name of a mapping.",
         Schema.signalSource,
         example: "radiodj"
     )
