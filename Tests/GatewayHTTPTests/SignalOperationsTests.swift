@@ -197,8 +197,8 @@ struct SignalOperationsTests {
                     let other = try await peer.ask("PUT", "/v1/lists/spots", body: vast, headers: xml)
                     #expect(other.status == status)
                     #expect(try other.decoded(as: AdListDocument.self).leftOut?.count == 1)
-                    guard case .putList(let put)? = asked.last?.request.kind else { return #expect(Bool(false)) }
-                    #expect(put.advertisements.map(\.duration) == [.seconds(20)])
+                    guard case .putList(let read)? = asked.last?.request.kind else { return #expect(Bool(false)) }
+                    #expect(read.advertisements.map(\.duration) == [.seconds(20)])
                 }
         }
     }
