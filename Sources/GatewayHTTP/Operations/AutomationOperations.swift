@@ -37,7 +37,7 @@ func automationOperations(_ parts: HTTPParts) -> [Operation] {
             "Say which element an automation system begins to play, in its own form.",
             details: details,
             access: .publish,
-            parameters: [.streamInPath, .mappingInPath],
+            parameters: [.streamInPath, .mapping(example: .radiodj)],
             takesOtherParameters: true,
             body: OperationBody(
                 contents: AutomationBodies.contents,
@@ -56,7 +56,8 @@ func automationOperations(_ parts: HTTPParts) -> [Operation] {
             "Say the same in the query, for systems that only ask for an address.",
             details: details,
             access: .publish,
-            parameters: [.streamInPath, .mappingInPath],
+            // A message without fields is of an element without a type.
+            parameters: [.streamInPath, .mapping(example: .liquidsoap)],
             takesOtherParameters: true,
             answers: answers,
             refusals: refusals
@@ -218,11 +219,13 @@ extension BroadcastRequest.Signal {
 
 extension OperationParameter {
     /// `{mapping}` in a path.
-    fileprivate static let mappingInPath = OperationParameter(
-        "mapping",
-        in: .path,
-        "The name of a mapping.",
-        Schema.signalSource,
-        example: "radiodj"
-    )
+    fileprivate static func mapping(example: AutomationMapping) -> OperationParameter {
+        OperationParameter(
+            "mapping",
+            in: .path,
+            "The mapping.",
+            Schema.signalSource.adding(["description": "The name of a mapping."]),
+            example: .string(example.name)
+        )
+    }
 }
