@@ -88,9 +88,11 @@ private func adListChanges(_ parts: HTTPParts) -> [Operation] {
             let body = try await call.body()
             let (isVAST, charset) = (call.isVAST, call.charset)
             let asked = try await parts.ask(call) { () throws(DocumentFault) in
-                let (ads, leftOut) =
-                    isVAST
-                    ? try AdsDocument.read(vast: body, charset: charset) : (try AdsDocument.read(body), [])
+                guard isVAST else {
+                    let ads = try AdsDocument.read(body)
+                    return (.putList(BroadcastRequest.PutList(name: name, advertisements: ads)), [])
+                }
+                let (ads, leftOut) = try AdsDocument.read(vast: body, charset: charset)
                 return (.putList(BroadcastRequest.PutList(name: name, advertisements: ads)), leftOut)
             }
             var answer = HTTPAnswer.adList(asked)
