@@ -69,7 +69,7 @@ package struct PlaylistSignals: Hashable, Sendable {
     /// - Parameters:
     ///   - event: the event.
     ///   - now: the time by the wall clock, in milliseconds since 1970.
-    /// - Returns: what was seen, at least one.
+    /// - Returns: the observations, at least one.
     package mutating func observations(of event: PlaylistEvent, atMilliseconds now: Int) -> [CueObservation] {
         let seen = event.seen
         if let age = self.ageOfWhatIsOver(event, now: now) {

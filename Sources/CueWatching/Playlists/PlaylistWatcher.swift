@@ -73,7 +73,7 @@ package struct PlaylistWatcher: Sendable {
     /// A watcher; ``run()`` watches.
     ///
     /// - Parameters:
-    ///   - target: what is watched.
+    ///   - target: the stream and its playlists.
     ///   - fetcher: loads playlists.
     ///   - sender: is told what was seen.
     ///   - clock: the time.

@@ -66,7 +66,7 @@ package actor SignalSender {
 
     /// Takes something that was seen, and returns at once.
     ///
-    /// - Parameter observation: what was seen.
+    /// - Parameter observation: the observation.
     package func take(_ observation: CueObservation) {
         self.counts.seen += 1
         let now = self.clock.now()

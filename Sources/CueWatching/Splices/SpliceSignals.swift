@@ -76,7 +76,7 @@ package struct SpliceSignals: Hashable, Sendable {
     ///   - bytes: from `table_id` to `CRC_32`.
     ///   - clock: when its times are.
     ///   - now: the time by the wall clock, in milliseconds since 1970.
-    /// - Returns: what was seen in it, at least one.
+    /// - Returns: the observations in it, at least one.
     package mutating func observations(
         of bytes: [UInt8],
         clock: CueClock,
@@ -97,7 +97,7 @@ package struct SpliceSignals: Hashable, Sendable {
     ///   - raw: its bytes, for the audit.
     ///   - clock: when its times are.
     ///   - now: the time by the wall clock, in milliseconds since 1970.
-    /// - Returns: what was seen in it, at least one.
+    /// - Returns: the observations in it, at least one.
     package mutating func observations(
         of section: SpliceInfoSection,
         raw: [UInt8],
