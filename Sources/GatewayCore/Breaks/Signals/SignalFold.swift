@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 import HashTreeCollections
 
 // What a signal means. The board decides it, so that every gateway that reads the log comes to the same breaks, whatever announces
