@@ -139,6 +139,7 @@ let package = Package(
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("BreakDocuments", ["CuecastWire", "AdFormats"]),
         library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
+        library("CueWatching", ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching"]),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),
@@ -180,7 +181,7 @@ let package = Package(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
-                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore",
+                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway", "GatewayCore",
                 "GatewayDocuments",
                 "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",
@@ -295,6 +296,7 @@ let package = Package(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
         ),
+        tests("CueWatchingTests", ["CueWatching", "AdFormats", "CuecastBroadcast", "CuecastWire", "TestSupport"]),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         tests(

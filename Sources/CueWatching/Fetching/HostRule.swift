@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import Dispatch
+
+/// Which hosts a watcher may ask.
+///
+/// An address that a playlist or a redirect names comes from outside, and must not lead the watcher to the machines beside it.
+package struct HostRule: Sendable {
+    /// Whether private, loopback and link-local addresses are allowed.
+    package var allowsPrivate: Bool
+    /// The hosts that are allowed whatever their addresses are, in lower case.
+    package var allowedHosts: Set<String>
+    /// The addresses of a host.
+    private let lookUp: @Sendable (String) async -> [HostAddress]
+
+    /// A rule.
+    ///
+    /// - Parameters:
+    ///   - allowsPrivate: whether private, loopback and link-local addresses are allowed.
+    ///   - allowedHosts: the hosts that are allowed whatever their addresses are.
+    ///   - lookUp: finds the addresses of a host.
+    package init(
+        allowsPrivate: Bool = false,
+        allowedHosts: some Sequence<String> = [],
+        lookUp: @escaping @Sendable (String) async -> [HostAddress] = HostRule.system
+    ) {
+        self.allowsPrivate = allowsPrivate
+        self.allowedHosts = Set(allowedHosts.map { $0.lowercased() })
+        self.lookUp = lookUp
+    }
+
+    /// Why a host may not be asked.
+    ///
+    /// - Parameter host: a name, or an address as text, also in the brackets of a URL.
+    /// - Returns: the reason; `nil`: it may.
+    func refusal(of host: String) async -> CueRefusal? {
+        guard !self.allowsPrivate, !self.allowedHosts.contains(host.lowercased()) else { return nil }
+        var name = host
+        if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
+        let addresses = await self.lookUp(name)
+        guard !addresses.isEmpty else { return CueRefusal(.unreachable, "The host \(host) has no address.") }
+        // One of several is enough to be led astray.
+        guard addresses.allSatisfy(\.isPublic) else {
+            return CueRefusal(
+                .unreachable,
+                "The host \(host) has a private, loopback or link-local address; --allow-private or --allow-host \(host) allows it."
+            )
+        }
+        return nil
+    }
+
+    /// Asks the system's resolver, on threads of its own, since it blocks.
+    package static let system: @Sendable (String) async -> [HostAddress] = { host in
+        let numeric = HostAddress.resolved(host, isNumeric: true)
+        guard numeric.isEmpty else { return numeric }
+        return await withCheckedContinuation { continuation in
+            Self.resolver.async { continuation.resume(returning: HostAddress.resolved(host)) }
+        }
+    }
+
+    private static let resolver = DispatchQueue(label: "cuecast.watch.resolver", attributes: .concurrent)
+}
