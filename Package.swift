@@ -266,7 +266,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "AdFormats", "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire",
+                "AdFormats", "BreakDocuments", "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine",
+                "CuecastWire",
                 "TokenFormats",
                 "TestSupport",
             ],

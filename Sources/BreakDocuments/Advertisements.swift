@@ -23,6 +23,32 @@ package enum AdsDocument {
         return try Self.advertisements(JSONFields(root, path: "", known: ["ads"]), of: root)
     }
 
+    /// The ads of a VAST document, first to last.
+    ///
+    /// - Parameters:
+    ///   - vast: the document.
+    ///   - charset: the encoding that the sender states; `nil`: none.
+    /// - Returns: at least one ad, of which the rules of the wire are not looked at, and what of the document is not in them, each with
+    ///   its reason.
+    /// - Throws: why the document cannot be used.
+    package static func read(
+        vast: [UInt8],
+        charset: String?
+    ) throws(DocumentFault) -> (ads: [AdvertisementContent], leftOut: [String]) {
+        var options = VASTReadingOptions()
+        options.charset = charset
+        let batch: AdBatch
+        do throws(AdFormatError) {
+            batch = try VAST.read(vast, options: options)
+        } catch {
+            throw DocumentFault(line: 1, field: "", reason: "the VAST document cannot be used: \(error)")
+        }
+        return (
+            batch.ads.map { AdvertisementContent($0) },
+            batch.skipped.map(\.description) + (batch.leftOut + batch.ads.flatMap(\.leftOut)).map(\.description)
+        )
+    }
+
     /// The JSON of a document.
     static func root(_ bytes: [UInt8]) throws(DocumentFault) -> JSONNode {
         do throws(JSONReader.Fault) {

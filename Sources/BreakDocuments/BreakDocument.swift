@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import AdFormats
 package import CuecastWire
 
 /// Reads what is asked about a break from JSON: the bodies of the HTTP API.
@@ -65,18 +64,8 @@ package enum BreakDocument {
                 return (key: name, value: JSONNode(value: value, line: 1))
             }
         let fields = try JSONFields(JSONNode(value: .object(members), line: 1), path: "", known: Self.settings)
-        var options = VASTReadingOptions()
-        options.charset = charset
-        let batch: AdBatch
-        do throws(AdFormatError) {
-            batch = try VAST.read(vast, options: options)
-        } catch {
-            throw DocumentFault(line: 1, field: "", reason: "the VAST document cannot be used: \(error)")
-        }
-        return (
-            try Self.publish(key, fields, batch.ads.map { AdvertisementContent($0) }, line: 1),
-            batch.skipped.map(\.description) + (batch.leftOut + batch.ads.flatMap(\.leftOut)).map(\.description)
-        )
+        let (ads, leftOut) = try AdsDocument.read(vast: vast, charset: charset)
+        return (try Self.publish(key, fields, ads, line: 1), leftOut)
     }
 
     /// A cued break that starts; without a moment after the gateway's usual lead.
@@ -164,7 +153,7 @@ package enum BreakDocument {
         )
     }
 
-    private static func moment(_ fields: JSONFields) throws(DocumentFault) -> BreakStart? {
+    static func moment(_ fields: JSONFields) throws(DocumentFault) -> BreakStart? {
         let lead = try fields.duration("in")
         let instant = try Self.instant(fields)
         let isNow = try fields.flag("now") ?? false
@@ -195,14 +184,13 @@ package enum BreakDocument {
     }
 
     /// A start that the wire can hold.
-    private static func start(_ start: BreakStart?, line: Int) throws(DocumentFault) -> BreakStart? {
+    static func start(_ start: BreakStart?, line: Int) throws(DocumentFault) -> BreakStart? {
         guard case .after(let lead) = start else { return start }
         return .after(try Self.whole(lead, "start", line: line))
     }
 
     /// A duration that the wire can hold.
-    private static func whole(ofAny duration: Duration?, _ field: String, line: Int) throws(DocumentFault) -> Duration?
-    {
+    static func whole(ofAny duration: Duration?, _ field: String, line: Int) throws(DocumentFault) -> Duration? {
         guard let duration else { return nil }
         return try Self.whole(duration, field, line: line)
     }

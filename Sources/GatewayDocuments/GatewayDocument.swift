@@ -123,6 +123,7 @@ package struct FieldKind: Sendable {
     package static let base64 = FieldKind(Schema.base64)
     package static let stream = FieldKind(Schema.stream)
     package static let breakID = FieldKind(Schema.breakID)
+    package static let adListName = FieldKind(Schema.adListName)
     package static let session = FieldKind(Schema.session)
 
     package static func integer(_ range: ClosedRange<Int>) -> FieldKind { FieldKind(Schema.integer(range)) }

@@ -131,6 +131,23 @@ package enum Schema {
         "description": "The id of a break, unique in its stream.",
     ]
 
+    /// The name of an ad list.
+    package static let adListName: JSONValue = [
+        "type": "string", "pattern": .string(Self.idPattern), "description": "The name of an ad list.",
+    ]
+
+    /// The name of a source of signals.
+    package static let signalSource: JSONValue = [
+        "type": "string", "pattern": .string(Self.idPattern),
+        "description": "The encoder or system that says it; two watchers of one encoder have the same.",
+    ]
+
+    /// The id of a signalled event.
+    package static let eventID: JSONValue = [
+        "type": "string", "pattern": "^[!-~]{1,64}$",
+        "description": "The id that connects the signals of one break, unique in its source while the break lasts.",
+    ]
+
     /// Of the ids that broadcasters choose; neither `.` nor `..`, which clients remove from a path.
     private static let idPattern = "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$"
 

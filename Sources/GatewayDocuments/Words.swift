@@ -50,6 +50,10 @@ extension EndMode: Worded {
     }
 }
 
+extension SignalKind: Worded {
+    package var word: String { self.name.lowercased() }
+}
+
 extension CancelReason: Worded {
     package var word: String {
         switch self {

@@ -46,8 +46,8 @@ class API:
                 return error.code, json.load(error)
 
 
-def started(test):
-    gateway = Gateway()
+def started(test, *arguments):
+    gateway = Gateway(*arguments)
     test.addCleanup(gateway.close)
     return gateway, API(gateway)
 
@@ -119,6 +119,77 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(gateway.stop(), 0)
         gateway.start()
         self.assertEqual(API(gateway).ask("GET", path)[1]["revision"], 5)
+
+    def test_signals_and_lists_over_http_make_a_break(self):
+        gateway, api = started(self, "--set", "breaks.cues=radio* list=spots duration=60s")
+        path, out = "/v1/streams/radio1/signals", {"source": "studio", "event": "4711", "kind": "out", "in": "1h"}
+        self.assertEqual(api.ask("POST", path, out, token=False)[0], 401)
+        self.assertIn("names the ad list spots", api.ask("POST", path, out)[1]["detail"])
+        status, made = api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]}, If_None_Match="*")
+        self.assertEqual((status, api.headers["ETag"], api.headers["Location"]), (201, '"1"', "/v1/lists/spots"), made)
+        status, put = api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a"), http_ad("b", 15)]}, If_Match='"1"')
+        self.assertEqual((status, put["revision"], put["adCount"], put["durationMilliseconds"]), (200, 2, 2, 45_000))
+        self.assertEqual(api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("c")]}, If_Match='"1"')[1]["code"],
+                         "REVISION_CONFLICT")
+        status, shown = api.ask("GET", "/v1/lists/spots")
+        self.assertEqual([(each["id"], each["duration"]) for each in shown["ads"]], [("a", "30s"), ("b", "15s")])
+        # What is shown can be put.
+        self.assertEqual(api.ask("PUT", "/v1/lists/copy", {"ads": shown["ads"]})[0], 201)
+        self.assertEqual([each["name"] for each in api.ask("GET", "/v1/lists")[1]["lists"]], ["copy", "spots"])
+        status, opened = api.ask("POST", path, out)
+        self.assertEqual((status, opened["state"], opened["ads"], opened["durationMilliseconds"]),
+                         (200, "scheduled", 2, 60_000), opened)
+        self.assertEqual(api.ask("POST", path, out)[1]["break"], opened["break"])
+        other = {**out, "source": "playlist", "at": opened["start"], "raw": "/DAA"}
+        del other["in"]
+        self.assertEqual(api.ask("POST", path, other)[1]["break"], opened["break"])
+        self.assertEqual(api.ask("POST", path, {**out, "kind": "cancel"})[0], 400)
+        for source in ("studio", "playlist"):
+            cancel = {"source": source, "event": "4711", "kind": "cancel"}
+            status, left = api.ask("POST", path, cancel)
+            self.assertEqual(status, 200, left)
+        self.assertEqual(left["state"], "cancelled")
+        self.assertEqual(api.ask("POST", path, {"source": "a", "event": "1", "kind": "in"})[0], 404)
+        self.assertEqual(api.ask("POST", "/v1/streams/tv/signals", out)[0], 404)
+        self.assertEqual(api.ask("DELETE", "/v1/lists/spots")[1]["code"], "WRONG_STATE")
+        self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 200)
+        self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 404)
+        lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 17 and found)
+        self.assertLessEqual({("signal", "changed"), ("signal", "unchanged"), ("signal", "refused"), ("putList", "changed"),
+                              ("putList", "refused"), ("removeList", "changed"), ("removeList", "refused")},
+                             {(line["action"], line["outcome"]) for line in lines})
+
+    def test_an_automation_system_tells_of_ads_in_its_own_form(self):
+        gateway, api = started(self, "--set", "breaks.cues=* list=spots")
+        self.assertEqual(api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]})[0], 201)
+        path = "/v1/streams/radio1/signals/radiodj"
+
+        def heard(method, path, body=None, kind=None):
+            headers = {"Authorization": f"Bearer {api.token}"} | ({"Content-Type": kind} if kind else {})
+            request = urllib.request.Request(api.root + path, data=body, method=method, headers=headers)
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return json.load(answer)
+
+        form = "application/x-www-form-urlencoded"
+        self.assertEqual(heard("GET", f"{path}?songtype=0&songid=1"), {"ad": False, "signal": "none"})
+        out = heard("GET", f"{path}?songtype=4&songid=2&songseconds=3600&xpwd=secret")
+        self.assertEqual((out["signal"], out["break"]["durationMilliseconds"]), ("out", 3_602_000))
+        again = heard("POST", path, b"songtype=4&songid=2&songseconds=3600", form)
+        self.assertEqual((again["break"]["break"], again["break"]["revision"]), (out["break"]["break"], out["break"]["revision"]))
+        longer = heard("POST", path, b'{"songtype": "4", "songid": "3", "songseconds": 7200}', "application/json")
+        self.assertEqual(longer["break"]["break"], out["break"]["break"])
+        self.assertGreater(longer["break"]["durationMilliseconds"], 7_200_000)
+        # The log knows that an ad is on air.
+        self.assertEqual(gateway.stop(), 0)
+        gateway.start()
+        api.root = f"http://{gateway.addresses['http']}"
+        document = b"<RadioDJ><assetType>0</assetType><duration>what</duration></RadioDJ>"
+        ended = heard("POST", path, document, "text/xml")
+        self.assertEqual((ended["ad"], ended["signal"], ended["break"]["break"]), (False, "in", out["break"]["break"]))
+        self.assertEqual(heard("POST", path, b"songtype=0\r\n", "text/plain")["break"]["revision"], ended["break"]["revision"])
+        self.assertEqual(len(api.ask("GET", "/v1/streams/radio1/breaks")[1]["breaks"]), 1)
+        self.assertIn("known are liquidsoap", api.ask("POST", "/v1/streams/radio1/signals/none", {})[1]["detail"])
+        self.assertIn("no type of the element", api.ask("POST", path, {"title": "x"})[1]["detail"])
 
     def test_what_is_in_force_is_shown_also_after_a_reload(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -347,7 +418,9 @@ class HTTPExamples(unittest.TestCase):
     LEFT_OUT = {"readEvents", "listen", "reload"}
 
     def setUp(self):
-        self.gateway, self.api = started(self)
+        self.gateway, self.api = started(self, "--set", "breaks.cues=* list=house duration=60s")
+        status, made = self.api.ask("PUT", "/v1/lists/house", {"ads": [http_ad("a")]})
+        self.assertEqual(status, 201, made)
         with urllib.request.urlopen(self.api.root + "/openapi.json", timeout=PATIENCE) as answer:
             self.document = json.load(answer)
 
@@ -398,7 +471,12 @@ class HTTPExamples(unittest.TestCase):
     def prepare(self, operation, stream):
         """Makes what the operation needs; returns what stands for the examples of signed values."""
         name = operation["operationId"]
-        body = self.MADE.get(name, {"in": "1h"})
+        if name in ("getList", "removeList"):
+            self.assertLess(self.api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]})[0], 300)
+        if name == "putList":
+            self.assertIn(self.api.ask("DELETE", "/v1/lists/spots")[0], (200, 404))
+        # The example of a signal opens a break where there is none.
+        body = None if name.startswith("signal") else self.MADE.get(name, {"in": "1h"})
         if name in ("getBatch", "acknowledge", "leave", "getAssetList", "getVAST", "track", "trackByPost"):
             body = {"now": True}
         signed = {}
@@ -439,6 +517,8 @@ class HTTPExamples(unittest.TestCase):
                             example["delivery"] = signed["delivery"]
                             example["outcomes"] = [{**example["outcomes"][0], "occurredUs": signed["occurredUs"]}]
                         example = json.dumps(example)
+                    if kind == "application/x-www-form-urlencoded":
+                        example = urllib.parse.urlencode(example)
                     body = (kind, example.encode())
                 with self.subTest(operation["operationId"], kind=kind):
                     status, answer = self.ask(path, method, parameters, body)
@@ -457,7 +537,7 @@ class HTTPExamples(unittest.TestCase):
                 if alternative["name"] == "hold":
                     parameters["cued", "query"] = "true"
                 body = None
-                if operation["operationId"] == "publishBreak":
+                if operation["operationId"] in ("publishBreak", "putList"):
                     kind = "application/xml" if alternative["in"] == "query" else "application/json"
                     example = operation["requestBody"]["content"][kind]["example"]
                     body = (kind, (example if isinstance(example, str) else json.dumps(example)).encode())

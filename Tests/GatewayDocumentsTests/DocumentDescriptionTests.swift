@@ -10,6 +10,8 @@ import Testing
 struct DocumentDescriptionTests {
     private static let documents: [any GatewayDocument.Type] = [
         AcknowledgedDocument.self, AcknowledgeRequestDocument.self, AcknowledgeRequestDocument.Outcome.self,
+        AdDocument.self, AdDocument.Banner.self, AdDocument.MediaFile.self, AdDocument.Tracker.self,
+        AdListDocument.self, AdListsDocument.self,
         AssetListDocument.self, AssetListDocument.Asset.self, AssetListDocument.Identifier.self,
         AssetListDocument.Signaling.self, AssetListDocument.Slot.self, AssetListDocument.Tracking.self,
         AuditDocument.self, AuditDocument.Entry.self, BatchDocument.self, BatchDocument.Advertisement.self,
@@ -19,7 +21,8 @@ struct DocumentDescriptionTests {
         CountsEventDocument.self, CountsEventDocument.Funnel.self, EndDocument.self, EventTicketDocument.self,
         GatewayEventDocument.self, GatewayEventDocument.Descriptors.self, GatewayEventDocument.Disk.self,
         GatewayEventDocument.Latency.self, GatewayEventDocument.Limit.self, GatewayEventDocument.Percentiles.self,
-        GatewayEventDocument.Rates.self, IndexDocument.self, JoinedDocument.self, LeaveRequestDocument.self,
+        GatewayEventDocument.Rates.self, HeardElementDocument.self, IndexDocument.self, JoinedDocument.self,
+        LeaveRequestDocument.self,
         LifeDocument.self, LimitsDocument.self, LimitsDocument.Limit.self, NoticeDocument.self,
         NoticeDocument.Window.self, OutcomeDocument.self, OutcomesEndDocument.self, ProblemDocument.self,
         RaisedAlarm.self, ReadinessDocument.self, ReloadDocument.self, ReportDocument.self,

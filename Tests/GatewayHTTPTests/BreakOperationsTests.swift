@@ -6,26 +6,12 @@ import Gateway
 import GatewayCore
 import GatewayDocuments
 import GatewayHTTP
-import Synchronization
 import Testing
 
 /// Broadcasters' requests over HTTP: each becomes the same request as by their socket, and its answer keeps the reason code.
 @Suite(.suiteLimit)
 struct BreakOperationsTests {
-    /// The requests that reached the gateway.
-    private final class Asked: Sendable {
-        struct One: Sendable {
-            let request: BroadcastRequest
-            let principal: BroadcastPrincipal
-            let origin: HTTPRequestOrigin
-        }
-
-        private let all = Mutex<[One]>([])
-
-        func add(_ one: One) { self.all.withLock { $0.append(one) } }
-        var last: One? { self.all.withLock(\.last) }
-        var count: Int { self.all.withLock(\.count) }
-    }
+    private typealias Asked = AskedRequests
 
     private static let info = BreakInfo(
         key: BreakKey(stream: StreamID.testStream, id: BreakID.testBreak),
@@ -458,14 +444,4 @@ extension BreakID {
         guard let id = try? BreakID("noon-1") else { preconditionFailure("no break id") }
         return id
     }()
-}
-
-extension HTTPPeer {
-    /// A request with a body in JSON, unless the headers say otherwise.
-    func ask(_ method: String, _ target: String, body: String, headers: [String: String]) async throws -> Answer {
-        var all = ["Host": "test", "Connection": "close", "Content-Length": "\(body.utf8.count)"]
-        if !body.isEmpty { all["Content-Type"] = "application/json" }
-        let lines = all.merging(headers) { $1 }.map { "\($0): \($1)\r\n" }.joined()
-        return try await self.send("\(method) \(target) HTTP/1.1\r\n\(lines)\r\n\(body)")
-    }
 }

@@ -265,8 +265,9 @@ struct TraceTests {
             }
             #expect(
                 traced == [
-                    "publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak", "getBatch",
-                    "acknowledge",
+                    "publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak", "signal",
+                    "signalByMapping",
+                    "putList", "removeList", "getBatch", "acknowledge",
                 ]
             )
         }

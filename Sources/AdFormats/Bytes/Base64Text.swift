@@ -2,9 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// Bytes in base64 (RFC 4648 sections 4 and 5).
-enum Base64Text {
+package enum Base64Text {
     /// The reason why a text is no base64.
-    enum Fault: Error {
+    package enum Fault: Error {
         /// A character is no digit; the first character has the number 1.
         case character(Int)
         /// So many digits with so many characters behind them are no whole bytes.
@@ -13,7 +13,7 @@ enum Base64Text {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func text(_ bytes: [UInt8]) -> String {
+    package static func text(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = bytes[start..<min(start + 3, bytes.count)]
@@ -27,7 +27,7 @@ enum Base64Text {
     }
 
     /// The bytes of a text in either alphabet, with or without the padding at its end.
-    static func bytes(_ text: [UInt8]) throws(Fault) -> [UInt8] {
+    package static func bytes(_ text: [UInt8]) throws(Fault) -> [UInt8] {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)
         var bytes: [UInt8] = []

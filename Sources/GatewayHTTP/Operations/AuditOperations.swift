@@ -69,7 +69,7 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
 
 extension Operation {
     /// Whether it may change something of the gateway.
-    var changes: Bool { !self.isSafe && (self.access == .publish || self.access == .admin) }
+    var changes: Bool { !self.isSafe && [.publish, .publishEverywhere, .admin].contains(self.access) }
 
     /// The line of the audit about a request for it.
     ///

@@ -7,7 +7,7 @@ import GatewayDocuments
 /// The bodies of requests about breaks, as `BreakDocument` reads them.
 enum BreakBodies {
     /// A duration as text with units, or a number of seconds.
-    private static func duration(_ description: String, or word: String? = nil) -> JSONValue {
+    static func duration(_ description: String, or word: String? = nil) -> JSONValue {
         let texts = word.map { "^(\($0)|\(Self.durationPattern))$" } ?? "^\(Self.durationPattern)$"
         return [
             "description": .string(description),
@@ -26,7 +26,7 @@ enum BreakBodies {
     private static let endMode = Schema.oneOf(EndMode.wordList, "The effect of an early end on the playing ad.")
     private static let yes: JSONValue = ["type": "boolean"]
 
-    private static let moments: [String: JSONValue] = [
+    static let moments: [String: JSONValue] = [
         "in": Self.duration("This long after the gateway received the request."),
         "at": Self.instant("At this instant; up to 2 s late counts as now."),
         "now": Schema.flag("When the gateway received the request."),
@@ -110,7 +110,7 @@ enum BreakBodies {
         )
     )
 
-    private static var ads: JSONValue {
+    static var ads: JSONValue {
         Schema.array(of: Self.ad.reference, "What plays, first to last.")
             .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.advertisementsPerBreakMax))])
     }
@@ -122,7 +122,7 @@ enum BreakBodies {
     private static let pixels = Schema.integer(0...Int(UInt32.max))
 
     /// As `docs/broadcasters/ads-file.md` describes it.
-    private static let ad = NamedSchema(
+    static let ad = NamedSchema(
         "Ad",
         Schema.object(
             [
@@ -169,7 +169,7 @@ enum BreakBodies {
         )
     )
 
-    private static let adExample: JSONValue = [
+    static let adExample: JSONValue = [
         "id": "spring-sale-30", "title": "Spring sale", "duration": "30s",
         "media": [["url": "https://cdn.example.com/spring.mp3", "type": "audio/mpeg", "bitrate": 128]],
         "clickThrough": "https://example.com/spring",

@@ -89,18 +89,11 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 ads come as JSON, or as a VAST document; then the rest stands in the query.
                 """,
             access: .publish,
-            parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatch]
+            parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatchOfPublication]
                 + OperationParameter.settingsBesideVAST,
             body: OperationBody(
                 contents: [OperationContent(BreakBodies.publish, example: BreakBodies.publishExample)]
-                    + [MediaType.vast, MediaType.textVAST]
-                    .map {
-                        OperationContent(
-                            $0,
-                            .inline(Schema.text("A VAST document, 2.0 to 4.x.")),
-                            example: .string(BreakBodies.vastExample)
-                        )
-                    },
+                    + OperationContent.vast,
                 isRequired: true,
                 bytesMax: BreakDocument.bytesMax
             ),
@@ -116,8 +109,8 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             let key = try call.breakKey()
             let body = try await call.body()
             let settings = call.query.values
-            if [MediaType.vast, MediaType.textVAST].contains(call.contentType) {
-                let charset = call.header(.contentType).flatMap { MediaType.charset(of: $0) }
+            if call.isVAST {
+                let charset = call.charset
                 return try await parts.changeFromDocument(call) { () throws(DocumentFault) in
                     let (publish, leftOut) = try BreakDocument.publish(
                         key,
@@ -260,27 +253,12 @@ extension HTTPParts {
         _ call: OperationCall,
         _ kind: @escaping @Sendable () throws(DocumentFault) -> (BroadcastRequest.Kind, leftOut: [String])
     ) async throws -> HTTPAnswer {
-        let principal = try call.broadcaster()
-        let expected = try call.expectedRevision()
-        let id = UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max)
-        let (request, leftOut) = try await call.onReaders {
-            do throws(DocumentFault) {
-                let (asked, leftOut) = try kind()
-                let request = BroadcastRequest(id: id, expectedRevision: expected, kind: asked)
-                return (CheckedBroadcastRequest(request), leftOut)
-            } catch {
-                throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
-            }
+        let asked = try await self.ask(call, kind)
+        guard case .break(let info) = asked.reply.body else {
+            preconditionFailure("a change of a break was answered with something else")
         }
-        let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
-        let reply = await self.breaks.broadcast(request, principal, origin)
-        switch reply.body {
-        case .break(let info):
-            if case .publish = request.asked.kind, reply.changed { return .created(info, leftOut: leftOut) }
-            return .break(info, leftOut: leftOut)
-        case .refused(let refusal): throw Problem(refusal)
-        case .list, .adList, .adLists: preconditionFailure("a change of a break was answered with a list")
-        }
+        if asked.isPublication, asked.reply.changed { return .created(info, leftOut: asked.leftOut) }
+        return .break(info, leftOut: asked.leftOut)
     }
 }
 
@@ -305,79 +283,7 @@ extension HTTPParts {
     }
 }
 
-extension HTTPAnswer {
-    /// The most things that an answer says were left out of a document, one by one.
-    private static let leftOutMax = 100
-
-    /// A break, with its revision as the tag that `If-Match` takes.
-    fileprivate static func `break`(_ info: BreakInfo, leftOut: [String] = []) -> HTTPAnswer {
-        var document = BreakListDocument.Break(info)
-        if !leftOut.isEmpty {
-            let more = leftOut.count - Self.leftOutMax
-            document.leftOut = leftOut.prefix(Self.leftOutMax) + (more > 0 ? ["and \(more) more"] : [])
-        }
-        return .json(document, headers: [.eTag: "\"\(info.revision)\""])
-    }
-
-    /// A break that is new, with its path (RFC 9110 section 10.2.2).
-    fileprivate static func created(_ info: BreakInfo, leftOut: [String]) -> HTTPAnswer {
-        var answer = HTTPAnswer.break(info, leftOut: leftOut)
-        answer.status = .created
-        answer.headers[.location] = "/v1/streams/\(info.key.stream)/breaks/\(info.key.id)"
-        return answer
-    }
-}
-
-extension OperationCall {
-    /// The revision that the break must have for anything to change, as the head says (RFC 9110 section 13.1); `nil`: any.
-    ///
-    /// The condition is only parsed here: the log decides whether it holds.
-    fileprivate func expectedRevision() throws(Problem) -> UInt64? {
-        let match = self.header(.ifMatch)
-        if let none = self.header(.ifNoneMatch) {
-            guard self.operation.method == .put else {
-                throw .badRequest("If-None-Match goes with PUT; here If-Match says which revision is expected.")
-            }
-            guard match == nil else { throw .badRequest("Give If-Match or If-None-Match, not both.") }
-            guard none == "*" else { throw .badRequest("If-None-Match must be *: the break is not there yet.") }
-            return ExpectedRevision.absent
-        }
-        guard let match else { return nil }
-        if match == "*" { return ExpectedRevision.any }
-        let digits = match.utf8.dropFirst().dropLast()
-        guard match.utf8.count >= 3, match.hasPrefix("\""), match.hasSuffix("\""), digits.first != UInt8(ascii: "0"),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let revision = UInt64(match.dropFirst().dropLast()), revision < ExpectedRevision.any
-        else { throw .badRequest("If-Match must be one revision in quotes, as ETag tells it, or *.") }
-        return revision
-    }
-}
-
 extension OperationParameter {
-    fileprivate static let ifMatch = OperationParameter(
-        "If-Match",
-        in: .header,
-        "The revision that the break must have for anything to change, as `ETag` told it; `*`: it must be there.",
-        ["type": "string", "pattern": "^(\\*|\"[1-9][0-9]{0,17}\")$"],
-        example: "\"2\""
-    )
-    /// A break that is published is new mostly, and then has no revision.
-    fileprivate static let ifMatchOfPublication = OperationParameter(
-        Self.ifMatch.name,
-        in: .header,
-        Self.ifMatch.description,
-        Self.ifMatch.schema,
-        example: Self.ifMatch.example,
-        isAlternative: true
-    )
-    fileprivate static let ifNoneMatch = OperationParameter(
-        "If-None-Match",
-        in: .header,
-        "`*`: the break must not be there yet, not even the same; not together with `If-Match`.",
-        ["type": "string", "enum": ["*"]],
-        example: "*",
-        isAlternative: true
-    )
     fileprivate static let breaksAfter = OperationParameter(
         "after",
         in: .query,
@@ -403,24 +309,6 @@ extension OperationParameter {
 }
 
 extension OperationAnswer {
-    fileprivate static func oneBreak(
-        _ status: HTTPResponse.Status,
-        _ description: String
-    ) -> OperationAnswer {
-        OperationAnswer(
-            status,
-            description,
-            OperationContent(BreakListDocument.Break.schema, example: BreakListDocument.Break.example)
-        )
-        .with([
-            OperationHeader(
-                "ETag",
-                "The revision, in quotes: what If-Match takes. It goes on with each change, and not with time alone.",
-                ["type": "string", "pattern": "^\"[0-9]+\"$"]
-            )
-        ])
-    }
-
     fileprivate static let breakList = OperationAnswer(
         "One page.",
         OperationContent(

@@ -74,6 +74,7 @@ enum MediaType {
     static let json = "application/json"
     static let problem = "application/problem+json"
     static let text = "text/plain"
+    static let form = "application/x-www-form-urlencoded"
     static let metrics = "text/plain; version=0.0.4; charset=utf-8"
     static let csv = "text/csv; charset=utf-8; header=present"
     static let lines = "application/x-ndjson"

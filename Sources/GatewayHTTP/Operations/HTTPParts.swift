@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import AdFormats
 package import CuecastWire
 package import Gateway
 package import GatewayCore
@@ -106,6 +107,8 @@ extension HTTPParts {
                         body: .refused(refusal)
                     )
                 }
+        /// The mappings for messages of automation systems.
+        package var mappings: @Sendable () -> [AutomationMapping] = { AutomationMapping.ready }
         /// The streams and their numbers; `nil`: not available.
         package var overview: StreamOverview?
         /// The changes of breaks; `nil`: not available.

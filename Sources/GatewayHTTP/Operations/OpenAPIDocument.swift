@@ -75,7 +75,7 @@ enum OpenAPIDocument {
         case .open, .listener: item["security"] = []
         // The configuration says which reads need no token.
         case .metrics, .read, .ticket: item["security"] = [[:], ["bearer": []]]
-        case .publish, .admin: item["security"] = [["bearer": []]]
+        case .publish, .publishEverywhere, .admin: item["security"] = [["bearer": []]]
         }
         if let scope = operation.access.scopeName { item["x-cuecast-scope"] = .string(scope) }
         return .object(item)
@@ -152,6 +152,7 @@ extension OperationAccess {
         case .open, .listener: nil
         case .metrics, .read, .ticket: "read"
         case .publish: "publish:{stream}"
+        case .publishEverywhere: "publish:*"
         case .admin: "admin"
         }
     }
@@ -167,7 +168,8 @@ extension Operation {
         ]
         switch self.access {
         case .open, .listener: break
-        case .metrics, .read, .publish, .admin, .ticket: codes += [.unauthorized, .reason(.notAllowed)]
+        case .metrics, .read, .publish, .publishEverywhere, .admin, .ticket:
+            codes += [.unauthorized, .reason(.notAllowed)]
         }
         if self.parameters.contains(where: { $0.place == .path }) { codes.append(.reason(.notFound)) }
         if self.body != nil { codes += [.reason(.tooLarge), .mediaTypeNotTaken] }

@@ -18,6 +18,8 @@ enum OperationAccess: Hashable, Sendable {
     /// To change the breaks of the stream in the path: always a token; which streams it is good for, the rules that hold for every
     /// entrance decide.
     case publish
+    /// To read and change what fills the breaks of any stream: always a token; the same rules decide whether it is good for every stream.
+    case publishEverywhere
     /// To change the gateway: always a token.
     case admin
     /// A listener's own: the request itself carries its token or ticket. Pages of other origins may be let in, by the operation.
@@ -90,6 +92,14 @@ struct OperationParameter: Sendable {
         "The stream.",
         Schema.stream,
         example: "radio1"
+    )
+    /// `{name}` of an ad list in a path.
+    static let adListInPath = OperationParameter(
+        "name",
+        in: .path,
+        "The ad list.",
+        Schema.adListName,
+        example: "spots"
     )
     /// `{break}` in a path.
     static let breakInPath = OperationParameter(
@@ -214,6 +224,8 @@ struct Operation: Sendable {
     let refusals: [ProblemCode]
     /// As whose request it is traced; `nil`: it never is.
     var tracedSide: TraceSampler.Side?
+    /// Whether it changes nothing.
+    private(set) var isSafe: Bool
     let handle: @Sendable (OperationCall) async throws -> HTTPAnswer
 
     init(
@@ -243,6 +255,7 @@ struct Operation: Sendable {
         self.body = body
         self.answers = answers
         self.refusals = refusals
+        self.isSafe = method == .get
         self.handle = handle
     }
 
@@ -252,6 +265,10 @@ struct Operation: Sendable {
     /// Their names.
     var queryNames: Set<String> { Set(self.queryParameters.map(\.name)) }
 
-    /// Whether it may change something.
-    var isSafe: Bool { self.method == .get }
+    /// The same operation, which has an effect although its method is `GET`: some systems only ask for an address.
+    func withEffect() -> Operation {
+        var operation = self
+        operation.isSafe = false
+        return operation
+    }
 }

@@ -80,6 +80,11 @@ package struct OperationCall: Sendable {
         }
     }
 
+    /// The ad list in the path.
+    func adList() throws(Problem) -> AdListName {
+        try Problem.check { () throws(WireError) in try AdListName(self.path["name"] ?? "") }
+    }
+
     /// The caller, as the rules for broadcasters know it: its streams are those that its token names.
     func broadcaster() throws(Problem) -> BroadcastPrincipal {
         guard let principal = self.principal else { throw HTTPRefusal.noToken.problem }
@@ -128,6 +133,12 @@ package struct OperationCall: Sendable {
     var hasBody: Bool {
         self.request.headers[.contentType] != nil || self.request.headers[.transferEncoding] != nil
             || (self.request.headers[.contentLength].flatMap { Int($0) } ?? 0) > 0
+    }
+
+    /// The query as it was sent, for operations that take any parameters.
+    var rawQuery: Substring {
+        let target = self.request.head.path ?? ""
+        return target.firstIndex(of: "?").map { target[target.index(after: $0)...] } ?? ""
     }
 
     /// The value of a header field; `nil`: there is none.

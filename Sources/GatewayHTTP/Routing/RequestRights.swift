@@ -37,7 +37,7 @@ struct RequestRights: Sendable {
         case .open, .listener, .ticket: return nil
         case .metrics: return open == .health ? try await self.authorize(request, .read) : nil
         case .read: return open == .all ? nil : try await self.authorize(request, .read)
-        case .publish: return try await self.authorize(request, nil)
+        case .publish, .publishEverywhere: return try await self.authorize(request, nil)
         case .admin: return try await self.authorize(request, .admin)
         }
     }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import BreakDocuments
+import CuecastWire
+import Gateway
+import GatewayCore
+import GatewayDocuments
+import HTTPTypes
+
+/// Signals: what encoders, playlists and automation systems say about the programme of a stream.
+///
+/// Nothing is decided here: each is the same request as by the broadcasters' socket, and goes the same way.
+func signalOperations(_ parts: HTTPParts) -> [Operation] {
+    [
+        Operation(
+            .post,
+            "/v1/streams/{stream}/signals",
+            id: "signal",
+            tag: "Signals",
+            "Say that a break begins or ends, or does not take place; the stream's cue policy makes a break of it.",
+            details: """
+                The same signal again changes nothing. Without `in`, `at` and `now` it is so when the gateway receives it: for `out` that is \
+                the start of the break, for `in` its end.
+                """,
+            access: .publish,
+            parameters: [.streamInPath],
+            body: OperationBody(
+                contents: [OperationContent(SignalBodies.signal, example: SignalBodies.example)],
+                isRequired: true,
+                bytesMax: SignalDocument.bytesMax
+            ),
+            answers: [.oneBreak(.ok, "The break that the signal is about, as it stands now.")],
+            refusals: [
+                .reason(.wrongState), .reason(.breakOverlap), .reason(.conflict), .reason(.startInPast),
+                .reason(.tooFarAhead), .reason(.draining),
+            ]
+        ) { call in
+            let stream = try call.stream()
+            let body = try await call.body()
+            let asked = try await parts.ask(call) { () throws(DocumentFault) in
+                (.signal(try SignalDocument.read(stream, body)), [])
+            }
+            guard case .break(let info) = asked.reply.body else {
+                preconditionFailure("a signal was answered with something else than a break")
+            }
+            return .break(info)
+        }
+        .traced(as: .broadcasters)
+    ]
+}
+
+/// The bodies of signals, as `SignalDocument` reads them.
+private enum SignalBodies {
+    static let signal = NamedSchema(
+        "Signal",
+        Schema.object(
+            BreakBodies.moments.merging([
+                "source": Schema.signalSource,
+                "event": Schema.eventID,
+                "kind": Schema.oneOf(
+                    SignalKind.wordList,
+                    "`out`: a break begins; `in`: the programme is back; `cancel`: the break does not take place."
+                ),
+                "programmeTime": Schema.flag(
+                    "The moment is a place in the programme: it may lie in the past, and is not moved to now."
+                ),
+                "duration": BreakBodies.duration("How long the break is to last; only with `out`."),
+                "raw": Schema.base64.adding([
+                    "description": .string(
+                        "The signal as its source wrote it, at most \(WireLimits.signalRawBytesMax) bytes."
+                    )
+                ]),
+            ]) { own, _ in own },
+            optional: ["in", "at", "now", "programmeTime", "duration", "raw"]
+        )
+    )
+
+    static let example: JSONValue = [
+        "source": "studio", "event": "4711", "kind": "out", "in": "10s", "duration": "30s",
+    ]
+}
