@@ -61,6 +61,9 @@ package struct PlaylistSignals: Hashable, Sendable {
         self.splices = SpliceSignals(stream: stream, source: source, rule: rule, limits: limits)
     }
 
+    /// How many breaks are remembered.
+    var rememberedBreaks: Int { self.breaks.count }
+
     /// Takes an event of a playlist.
     ///
     /// - Parameters:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import CuecastBroadcast
+internal import CuecastBroadcast
 internal import CuecastWire
 
 #if canImport(FoundationEssentials)
