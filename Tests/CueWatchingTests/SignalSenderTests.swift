@@ -193,7 +193,9 @@ struct SignalSenderTests {
 
     @Test func `the end sends what waits, and what cannot be sent is told`() async throws {
         let (receiver, said) = (ScriptedReceiver(), Said())
-        let sender = SignalSender(receiver: receiver, output: said.output, clock: .system)
+        var patient = SignalSenderLimits()
+        patient.endWaitMax = .seconds(86_400)
+        let sender = SignalSender(receiver: receiver, output: said.output, clock: .system, limits: patient)
         for number in 1...10 { await sender.take(Self.observation(number)) }
         await sender.end()
         #expect(said.results == [WatchLine.Result](repeating: .sent, count: 10))
