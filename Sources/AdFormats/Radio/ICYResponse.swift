@@ -70,8 +70,8 @@ package struct ICYResponseReader: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         /// The head is complete.
         case head(ICYResponseHead)
-        /// A block of metadata came.
-        case metadata(ICYMetadata)
+        /// A block of metadata came; the first place for one in an answer is 1.
+        case metadata(ICYMetadata, place: Int)
         /// The body is complete.
         case end
     }
@@ -140,7 +140,9 @@ package struct ICYResponseReader: Hashable, Sendable {
     /// Takes bytes of the body.
     private mutating func pass(_ count: Int, of rest: inout ArraySlice<UInt8>, _ parts: inout [Part]) {
         if self.metadata != nil {
-            for each in self.metadata?.read(Array(rest.prefix(count))) ?? [] { parts.append(.metadata(each)) }
+            for (place, metadata) in self.metadata?.readPlaces(Array(rest.prefix(count))) ?? [] {
+                parts.append(.metadata(metadata, place: place))
+            }
         }
         rest = rest.dropFirst(count)
         self.offset += count

@@ -33,7 +33,7 @@ struct ICYResponseTests {
     func `answers of Icecast and SHOUTcast have their metadata taken out`(head: String) throws {
         let parts = try Self.read(head, [9, 9, 9, 9] + Self.block + [9, 9, 9, 9, 0, 9, 9])
         #expect(parts.count == 2)
-        guard case .head(let head)? = parts.first, case .metadata(let metadata)? = parts.last else {
+        guard case .head(let head)? = parts.first, case .metadata(let metadata, place: 1)? = parts.last else {
             Issue.record("\(parts)")
             return
         }
@@ -51,7 +51,7 @@ struct ICYResponseTests {
             var reader = ICYResponseReader()
             let parts = try reader.read(answer + Array("0\r\nTrailer: a\r\n\r\n".utf8))
             #expect(parts.count == 3 && parts.last == .end && reader.mayEndHere)
-            #expect(parts.contains(.metadata(ICYMetadata(Array(Self.block.dropFirst())))))
+            #expect(parts.contains(.metadata(ICYMetadata(Array(Self.block.dropFirst())), place: 1)))
         }
     }
 
