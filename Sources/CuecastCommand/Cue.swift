@@ -4,16 +4,18 @@
 import AdFormats
 import ArgumentParser
 import CommandSupport
-import Foundation
 import LiveTerminal
 
 struct Cue: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look into SCTE-35 cues.",
+        abstract: "Send the signals of an SCTE-35 cue, or look into one.",
         discussion: """
+            Without a subcommand the signals are sent (cuecast cue send).
+
             Example: cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
             """,
-        subcommands: [ExplainCue.self]
+        subcommands: [SendCue.self, ExplainCue.self],
+        defaultSubcommand: SendCue.self
     )
 }
 
@@ -38,14 +40,13 @@ struct ExplainCue: ParsableCommand {
     @Flag(help: "Print one JSON object; with --lines one on a line for each cue.") var json = false
 
     func run() throws {
-        let input = try self.input()
+        let input = try CueInput.bytes(of: self.cue)
         guard self.lines else {
             let explained = ExplainedCue(input)
             if self.json { try CommandOutput.say(json: explained.document, isPretty: true) } else { explained.print() }
             guard let sentence = explained.refusal else { return }
-            let isText = self.cue != "-" && !FileManager.default.fileExists(atPath: self.cue)
-            let isUnknown = isText && explained.isUnreadableText
-            throw Self.refused(isUnknown ? "there is no file with this name, and as a cue, \(sentence)" : sentence)
+            let isUnknown = CueInput.isText(self.cue) && explained.isUnreadableText
+            throw CueInput.refused(isUnknown ? "there is no file with this name, and as a cue, \(sentence)" : sentence)
         }
         var refused = 0
         for line in input.split(separator: UInt8(ascii: "\n")) where !CommandOutput.isOver {
@@ -53,42 +54,7 @@ struct ExplainCue: ParsableCommand {
             if self.json { try CommandOutput.say(json: explained.document) } else { explained.print() }
             if explained.refusal != nil { refused += 1 }
         }
-        if refused > 0 { throw Self.refused("cues that are refused: \(refused)") }
-    }
-
-    private static func refused(_ sentence: String) -> ExitCode {
-        complain(TextWidth.shown(sentence))
-        return CommandExit.badData
-    }
-
-    /// The bytes that the argument means: of a file, of standard input, or its own.
-    private func input() throws -> [UInt8] {
-        if self.cue == "-" { return try Self.read(FileHandle.standardInput, "standard input") }
-        guard FileManager.default.fileExists(atPath: self.cue) else { return Array(self.cue.utf8) }
-        guard let file = FileHandle(forReadingAtPath: self.cue) else {
-            throw Self.refused("the file \(self.cue) cannot be read")
-        }
-        return try Self.read(file, "the file \(self.cue)")
-    }
-
-    /// The most bytes of a file: many lines, and still little memory.
-    private static let inputBytesMax = 64 * 1_048_576
-
-    private static func read(_ file: FileHandle, _ name: String) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        do {
-            while let more = try file.read(upToCount: 1_048_576), !more.isEmpty {
-                bytes += more
-                guard bytes.count <= Self.inputBytesMax else {
-                    throw Self.refused("\(name) has more than \(Self.inputBytesMax) bytes")
-                }
-            }
-        } catch let code as ExitCode {
-            throw code
-        } catch {
-            throw Self.refused("\(name) cannot be read: \(error.localizedDescription)")
-        }
-        return bytes
+        if refused > 0 { throw CueInput.refused("cues that are refused: \(refused)") }
     }
 }
 
@@ -102,8 +68,7 @@ private struct ExplainedCue {
 
     init(_ input: [UInt8]) {
         do throws(SpliceSectionError) {
-            // No text begins with this byte, and every section does.
-            let bytes = input.first == SpliceInfoSection.tableID ? input : try Self.bytes(ofText: input)
+            let bytes = try CueInput.section(of: input)
             let explanation = SpliceSectionExplanation(bytes: bytes)
             self.bytes = bytes
             self.explanation = explanation
@@ -113,12 +78,6 @@ private struct ExplainedCue {
             self.explanation = nil
             self.refusal = error.description
         }
-    }
-
-    private static func bytes(ofText input: [UInt8]) throws(SpliceSectionError) -> [UInt8] {
-        // One byte more than is read, so that a longer text is noticed.
-        let text = input.prefix(SpliceSectionLimits.textBytesMax + 1)
-        return try SpliceSectionText.bytes(of: String(decoding: text, as: UTF8.self))
     }
 
     /// Whether the input is no text of a section at all.

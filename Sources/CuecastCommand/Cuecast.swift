@@ -18,6 +18,7 @@ struct Cuecast: AsyncParsableCommand {
             Watch a gateway:     cuecast top
             Is it ready:         cuecast health
             Look at its clock:   cuecast clock --data-dir ./data
+            Watch a playlist:    cuecast watch hls https://encoder.example/live.m3u8 --stream sport1 --source playlist
             Look into a cue:     cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
             Make keys:           cuecast keygen --out studio-a
             Make tokens:         cuecast token make --keys keys.json --subject grafana --scope read --expires-in 720h
@@ -29,7 +30,7 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
-            Signal.self, Lists.self, Listen.self,
+            Signal.self, Lists.self, Watch.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,
             ClockCommand.self,
