@@ -8,7 +8,7 @@ internal import NIOPosix
 /// Receives datagrams at an address of this machine, or of a multicast group.
 struct DatagramReceiver: Sendable {
     /// How much the system keeps of what is not read yet, in bytes, if it lets us: 1.6 s of 20 Mbit/s.
-    static let systemBufferBytes: CInt = 4_194_304
+    static let systemBufferBytes: ChannelOptions.Types.SocketOption.Value = 4_194_304
     /// As long as a datagram can be.
     private static let datagramBytesMax = 65_536
 

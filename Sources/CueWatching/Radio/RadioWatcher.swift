@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import AdFormats
+package import AdFormats
 internal import CuecastWire
 internal import NIOCore
 
