@@ -139,7 +139,10 @@ let package = Package(
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("BreakDocuments", ["CuecastWire", "AdFormats"]),
         library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
-        library("CueWatching", ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching"]),
+        library(
+            "CueWatching",
+            ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
+        ),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),
@@ -341,7 +344,8 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
+    "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests", "CueWatching",
+    "CueWatchingTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",
     "GatewayDocumentsTests", "GatewayHTTP", "GatewayHTTPTests",

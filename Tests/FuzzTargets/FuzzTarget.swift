@@ -18,7 +18,8 @@ package struct FuzzTarget: Sendable {
 
     package static let all: [FuzzTarget] = [
         .zmtpSession, .edgeConnection, .proxyHeader, .listenerRequest, .listenerReply, .broadcast, .records, .proofs,
-        .tokens, .traceParent, .spliceSection, .playlist, .transportStream, .radio, .textPattern, .automation,
+        .tokens, .traceParent, .spliceSection, .playlist, .transportStream, .radio, .radioAnswer, .textPattern,
+        .automation,
     ]
 }
 

@@ -111,6 +111,8 @@ public struct ICYReader: Hashable, Sendable {
     private var block: [UInt8] = []
     /// How many bytes of audio came.
     public private(set) var audioBytes = 0
+    /// How many places for metadata came, with those that are empty.
+    private var places = 0
 
     /// A reader at the beginning of a response.
     ///
@@ -125,8 +127,11 @@ public struct ICYReader: Hashable, Sendable {
     ///
     /// - Parameter bytes: What follows the bytes before.
     /// - Returns: The metadata that is complete now, in order.
-    public mutating func read(_ bytes: [UInt8]) -> [ICYMetadata] {
-        var read: [ICYMetadata] = []
+    public mutating func read(_ bytes: [UInt8]) -> [ICYMetadata] { self.readPlaces(bytes).map(\.metadata) }
+
+    /// Reads the next bytes, and tells at which place for metadata each block was; the first one is 1.
+    package mutating func readPlaces(_ bytes: [UInt8]) -> [(place: Int, metadata: ICYMetadata)] {
+        var read: [(place: Int, metadata: ICYMetadata)] = []
         var rest = bytes[...]
         while let first = rest.first {
             switch self.place {
@@ -137,6 +142,7 @@ public struct ICYReader: Hashable, Sendable {
                 self.place = count == left ? .length : .audio(left: left - count)
             case .length:
                 rest = rest.dropFirst()
+                self.places += 1
                 self.place = first == 0 ? .audio(left: self.interval) : .metadata(left: Int(first) * Self.bytesPerUnit)
             case .metadata(let left):
                 let piece = rest.prefix(left)
@@ -146,7 +152,7 @@ public struct ICYReader: Hashable, Sendable {
                     self.place = .metadata(left: left - piece.count)
                     continue
                 }
-                read.append(ICYMetadata(self.block))
+                read.append((self.places, ICYMetadata(self.block)))
                 self.block = []
                 self.place = .audio(left: self.interval)
             }

@@ -50,6 +50,24 @@ package struct HostRule: Sendable {
         return nil
     }
 
+    /// The addresses of a host that may be connected to.
+    ///
+    /// Only these are: a name that is looked up once more may have other addresses by then.
+    ///
+    /// - Parameter host: a name, or an address as text.
+    /// - Returns: the addresses, at least one.
+    /// - Throws: why the host may not be asked.
+    func addresses(of host: String) async throws(CueRefusal) -> [HostAddress] {
+        let addresses = await self.lookUp(host)
+        guard !addresses.isEmpty else { throw CueRefusal(.unreachable, "The host \(host) has no address.") }
+        let isAllowed = self.allowsPrivate || self.allowedHosts.contains(host.lowercased())
+        if !isAllowed, let refusal = await self.refusal(of: host) { throw refusal }
+        guard isAllowed || addresses.allSatisfy(\.isPublic) else {
+            throw CueRefusal(.unreachable, "The host \(host) changes its addresses to private ones.")
+        }
+        return addresses
+    }
+
     /// Asks the system's resolver, on threads of its own, since it blocks.
     package static let system: @Sendable (String) async -> [HostAddress] = { host in
         let numeric = HostAddress.resolved(host, isNumeric: true)

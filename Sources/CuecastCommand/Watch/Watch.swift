@@ -16,7 +16,7 @@ struct Watch: ParsableCommand {
 
             Example: cuecast watch hls https://encoder.example/live.m3u8 --stream sport1 --source playlist
             """,
-        subcommands: [WatchHLS.self]
+        subcommands: [WatchHLS.self, WatchTransportStream.self, WatchIcecast.self, WatchLines.self]
     )
 }
 

@@ -32,12 +32,7 @@ struct WatchHLS: AsyncParsableCommand {
     )
     var stream: [String]
 
-    @Flag(help: "Allow addresses of private networks, of this machine and link-local ones.")
-    var allowPrivate = false
-
-    @Option(help: "Allow this host whatever its address is; also several times.")
-    var allowHost: [String] = []
-
+    @OptionGroup var hosts: HostOptions
     @OptionGroup var segmentation: SegmentationOptions
     @OptionGroup var watch: WatchOptions
 
@@ -47,7 +42,7 @@ struct WatchHLS: AsyncParsableCommand {
 
     func run() async throws {
         let targets = try self.targets()
-        let hosts = HostRule(allowsPrivate: self.allowPrivate, allowedHosts: self.allowHost)
+        let hosts = self.hosts.rule
         let fetcher = PlaylistFetcher(hosts: hosts)
         let endsWithPlaylist = self.watch.dryRun
         try await self.watch.run { sender in

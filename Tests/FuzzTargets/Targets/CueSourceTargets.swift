@@ -131,6 +131,57 @@ extension FuzzTarget {
         }
     )
 
+    /// Answers of radio servers: their head, and the metadata in their body.
+    static let radioAnswer = FuzzTarget(
+        name: "radio-answer",
+        sample: { generator in
+            let status = generator.pick(["ICY 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 200 OK", "HTTP/1.1 302 Found"])
+            let fields = generator.list(0...4) { $0.pick(answerFields) }
+            let head = ([status] + fields + ["icy-metaint: 4", "", ""]).joined(separator: "\r\n")
+            let block = Array("StreamTitle='a';".utf8)
+            let body: [UInt8] = generator.list(0...3) { $0.bool() ? [1, 2, 3, 4, 0] : [1, 2, 3, 4, 1] + block }
+                .flatMap { $0 }
+            let isChunked = fields.contains("Transfer-Encoding: chunked")
+            let chunk = Array("\(String(body.count, radix: 16));a=b\r\n".utf8) + body + Array("\r\n0\r\n\r\n".utf8)
+            return Array(head.utf8) + (isChunked && !body.isEmpty ? chunk : body)
+        },
+        change: { input, generator in changed(input, pieces: answerPieces, &generator) },
+        fault: { input in
+            firstBroken { () throws(Broken) in
+                var reader = ICYResponseReader()
+                let whole = outcome { () throws(ICYResponseError) in try reader.read(input) }
+                for size in [1, 7] {
+                    var other = ICYResponseReader()
+                    var parts: [ICYResponseReader.Part] = []
+                    var error: ICYResponseError?
+                    for start in stride(from: 0, to: input.count, by: size) where error == nil {
+                        let piece = Array(input[start..<min(start + size, input.count)])
+                        let read = outcome { () throws(ICYResponseError) in try other.read(piece) }
+                        parts += (try? read.get()) ?? []
+                        if case .failure(let failure) = read { error = failure }
+                    }
+                    switch whole {
+                    case .success(let read):
+                        try insist(
+                            error == nil && parts == read,
+                            "in pieces of \(size) bytes it is \(parts), not \(read)"
+                        )
+                        try insist(other == reader, "in pieces of \(size) bytes the reader is another one")
+                    case .failure(let failure):
+                        try insist(
+                            error == failure,
+                            "in pieces of \(size) bytes the error is another one than \(failure)"
+                        )
+                        try insist(
+                            (0...input.count).contains(failure.byteOffset),
+                            "there is no byte \(failure.byteOffset)"
+                        )
+                    }
+                }
+            }
+        }
+    )
+
     /// Patterns of rules, and texts that they search: the pattern is the first line.
     static let textPattern = FuzzTarget(
         name: "text-pattern",
@@ -157,6 +208,23 @@ extension FuzzTarget {
             }
         }
     )
+}
+
+private let answerFields = [
+    "icy-name: a", "icy-metaint: 16777216", "icy-metaint: 0", "Transfer-Encoding: chunked", "Content-Length: 25",
+    "Location: http://a/", "icy-notice1:<BR>", " more",
+]
+private let answerPieces: [[UInt8]] =
+    answerFields.map { Array("\($0)\r\n".utf8) }
+    + ["\r\n\r\n", "\n", "HTTP/1.1 100 Continue\r\n\r\n", "5\r\n", "0\r\n", "ICY 200 OK\r\n"].map { Array($0.utf8) }
+
+/// What a function gives or throws.
+private func outcome<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
+    do throws(Failure) {
+        return .success(try body())
+    } catch {
+        return .failure(error)
+    }
 }
 
 private let playlistLines = [

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""`cuecast watch ts`, `icecast` and `lines`: real sources, a real gateway, and each break once, also with two watchers."""
+import json, os, random, socket, subprocess, tempfile, threading, time, unittest
+
+import radio_server
+from harness import BINARY, PATIENCE, ROOT, Gateway, until
+from transport_stream import PACKET, WRAP, TransportStream, rtp, splice_insert
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+#: Recorded streams begin so many seconds from now: the gateway takes no breaks of the past.
+MINUTE = 60
+
+
+class Watcher:
+    """A `cuecast watch` process, and what it printed."""
+
+    def __init__(self, gateway, *arguments, given=None):
+        self.lines, self.complaints, self.changed = [], [], threading.Condition()
+        self.process = subprocess.Popen(
+            [BINARY, "watch", *arguments, "--source", "encoder", "--json"], env=gateway.environment,
+            stdin=given or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.readers = [threading.Thread(target=self.read, args=pair, daemon=True)
+                        for pair in ((self.process.stdout, self.lines), (self.process.stderr, self.complaints))]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self, file, kept):
+        for line in file:
+            with self.changed:
+                kept.append(line.rstrip("\n"))
+                self.changed.notify_all()
+
+    def wait(self, condition, what):
+        """What the condition gives for what was printed."""
+        with self.changed:
+            found = self.changed.wait_for(lambda: condition(self), PATIENCE)
+            assert found, f"waited in vain: {what}\n{self.lines}\n{self.complaints}"
+            return found
+
+    def seen(self, result, kind=None):
+        """The lines with a result, and with a kind of signal."""
+        found = [json.loads(line) for line in self.lines]
+        return [line for line in found if line.get("result") == result
+                and (kind is None or line.get("signal", {}).get("kind") == kind)]
+
+    def wait_for(self, result, kind=None, count=1):
+        return self.wait(lambda watcher: len(found := watcher.seen(result, kind)) >= count and found, f"{result} {kind}")
+
+    def complaint(self, text):
+        return self.wait(lambda watcher: next((line for line in watcher.complaints if text in line), None), text)
+
+    def address(self):
+        """The host and the port that the system chose."""
+        host, port = self.complaint("Listens for").rstrip(".").split(" at ")[1].rsplit(":", 1)
+        return host, int(port)
+
+    def end(self):
+        """Waits until the watch ends by itself; gives the counts."""
+        code = self.process.wait(PATIENCE)
+        for reader in self.readers:
+            reader.join(PATIENCE)
+        assert code == 0, (code, self.lines, self.complaints)
+        return json.loads(self.lines[-1])["counts"]
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for reader in self.readers:
+            reader.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class WatchedSources(unittest.TestCase):
+    def gateway(self):
+        # Without tolerance, so that breaks of one event may follow each other at once.
+        gateway = Gateway("--set", "breaks.cues=* list=spots duration=1h tolerance=0s")
+        self.addCleanup(gateway.close)
+        gateway.run("lists", "put", "spots", "--vast", VAST)
+        return gateway
+
+    def watcher(self, gateway, *arguments, given=None):
+        watcher = Watcher(gateway, *arguments, given=given)
+        self.addCleanup(watcher.close)
+        return watcher
+
+    def breaks(self, gateway, stream="sport1"):
+        return json.loads(gateway.run("breaks", "--stream", stream, "--format", "json"))
+
+
+class WatchedTransportStreams(WatchedSources):
+    #: Five seconds before the clock wraps.
+    FIRST = WRAP - 5 * 90_000
+
+    def file(self, content):
+        with tempfile.NamedTemporaryFile(suffix=".ts", delete=False) as file:
+            file.write(content)
+        self.addCleanup(os.unlink, file.name)
+        return file.name
+
+    def test_a_recorded_stream_makes_breaks_at_the_times_of_its_clock(self):
+        gateway, stream = self.gateway(), TransportStream()
+        start = int(time.time()) + MINUTE
+        pts = self.FIRST + 20 * 90_000
+        cue = splice_insert(7, pts=pts, seconds=30, filler=230)
+        bad = bytearray(splice_insert(8, pts=pts + 600 * 90_000, seconds=30))
+        bad[-1] ^= 1
+        content = stream.seconds(self.FIRST, 3) + stream.section(cue) + stream.seconds(self.FIRST + 3 * 90_000, 4)
+        content += stream.section(cue) + stream.section(bytes(bad)) + stream.section(splice_insert(9, pts=0, seconds=30))
+        # A packet is missing, twice, and a cue lies hours away.
+        stream.lose(3)
+        content += stream.section(splice_insert(10, pts=pts + 5 * 3_600 * 90_000))
+        stream.lose(3)
+        content += stream.section(splice_insert(7, pts=pts, seconds=45))
+        path = self.file(content)
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start))
+        watcher = self.watcher(gateway, "ts", path, "--stream", "sport1", "--start", at)
+        counts = watcher.end()
+        sent = watcher.seen("sent", "out")
+        expected = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(start + 20))
+        self.assertEqual([(line["signal"]["eventId"], line["signal"]["start"][:19], line["signal"]["durationMs"])
+                          for line in sent if line["signal"]["eventId"].endswith("7")],
+                         [(sent[0]["signal"]["eventId"], expected, 30_000), (sent[0]["signal"]["eventId"], expected, 45_000)])
+        self.assertEqual(len(watcher.seen("ignored")), 1, watcher.lines)
+        refused = [line["reason"].split(":")[0] for line in watcher.seen("refused")]
+        self.assertEqual(refused.count("UNREADABLE"), 1, refused)
+        self.assertEqual(refused.count("TOO_FAR"), 1, refused)
+        self.assertEqual(counts["refused"], len(refused))
+        faults = [line for line in watcher.complaints if "Packets are missing" in line]
+        self.assertEqual(len(faults), 1, watcher.complaints)
+        watcher.complaint("continuity errors 2")
+        # The cue at the wrap of the clock is another break, or refused by the gateway as one that overlaps; never both.
+        made = [each for each in self.breaks(gateway) if each["start"][:19] == expected]
+        self.assertEqual(len(made), 1, self.breaks(gateway))
+
+    def test_only_the_program_that_is_chosen_counts(self):
+        gateway, stream = self.gateway(), TransportStream(program=5)
+        content = stream.seconds(0, 1) + stream.section(splice_insert(7, pts=10 * 90_000, seconds=30))
+        path = self.file(content)
+        other = self.watcher(gateway, "ts", path, "--stream", "sport1", "--program", "6")
+        self.assertEqual(other.end()["seen"], 0)
+        other.complaint("no program that counts had SCTE-35 cues")
+        counts = self.watcher(gateway, "ts", path, "--stream", "sport1", "--program", "5", "--pid", str(stream.cue_pid)).end()
+        self.assertEqual(counts["sent"], 1)
+
+    def test_a_named_pipe_is_watched_on_when_another_writer_comes(self):
+        gateway, folder = self.gateway(), tempfile.mkdtemp(prefix="cuecast-pipe.")
+        self.addCleanup(os.rmdir, folder)
+        path = folder + "/stream.ts"
+        os.mkfifo(path)
+        self.addCleanup(os.unlink, path)
+        watcher = self.watcher(gateway, "ts", path, "--stream", "sport1")
+        for number in (1, 2):
+            stream = TransportStream()
+            with open(path, "wb") as pipe:
+                pipe.write(stream.seconds(0, 1) + stream.section(splice_insert(number, pts=(600 * number) * 90_000, seconds=30)))
+            watcher.wait_for("sent", "out", count=number)
+        self.assertEqual(len(self.breaks(gateway)), 2)
+
+    def test_standard_input_ends_the_watch_when_it_ends(self):
+        gateway, stream = self.gateway(), TransportStream()
+        reading, writing = os.pipe()
+        watcher = self.watcher(gateway, "ts", "-", "--stream", "sport1", given=reading)
+        os.close(reading)
+        with open(writing, "wb") as pipe:
+            pipe.write(stream.seconds(0, 1) + stream.section(splice_insert(1)))
+        self.assertEqual(watcher.end()["sent"], 1)
+        self.assertEqual([each["state"] for each in self.breaks(gateway)], ["live"])
+
+    def test_bad_inputs_are_refused_with_a_sentence(self):
+        gateway = self.gateway()
+        for input, code, said in (("tcp://a:1", 64, "udp and rtp"), ("udp://1.2.3.4", 64, "no port"), ("/none/such", 69, "No such file"),
+                                  ("/tmp", 69, "is a folder"), ("udp://203.0.113.1:5000", 69, "cannot be listened to")):
+            self.assertIn(said, gateway.run("watch", "ts", input, "--stream", "sport1", "--source", "encoder", code=code))
+
+    def test_two_watchers_of_datagrams_with_one_killed_make_each_break_once(self):
+        gateway = self.gateway()
+        watchers = [self.watcher(gateway, "ts", "udp://127.0.0.1:0", "--stream", "sport1") for _ in range(2)]
+        addresses = [watcher.address() for watcher in watchers]
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(sender.close)
+        stream, number = TransportStream(), 0
+
+        def send(packets):
+            nonlocal number
+            for begin in range(0, len(packets), 7 * PACKET):
+                for address in addresses:
+                    sender.sendto(rtp(number, packets[begin:begin + 7 * PACKET]), address)
+                number += 1
+
+        rounds, killed = 4, random.SystemRandom().randrange(1, 4)
+        for index in range(rounds):
+            if index == killed:
+                victim = random.SystemRandom().randrange(2)
+                watchers.pop(victim).close()
+                addresses.pop(victim)
+            # The clock goes on as the wall clock does; breaks lie ten minutes apart.
+            now = int(time.monotonic() * 90_000)
+            begin = now + (index + 1) * 600 * 90_000
+            send(stream.tables() + stream.clock(now) + stream.section(splice_insert(index, pts=begin, seconds=30)))
+            for watcher in watchers:
+                watcher.wait(lambda watcher, index=index: [
+                    line for line in watcher.seen("sent", "out") if line["signal"]["eventId"].endswith(f"-{index}")], f"event {index}")
+        found = self.breaks(gateway)
+        self.assertEqual(len(found), rounds, found)
+        sender.sendto(b"no stream", addresses[0])
+        watchers[0].complaint("neither transport packets nor")
+
+    def test_two_watchers_of_one_group_see_the_same(self):
+        gateway, group = self.gateway(), "239.255.41.7"
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(sender.close)
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+        first = self.watcher(gateway, "ts", f"udp://@{group}:0", "--interface", "127.0.0.1", "--stream", "sport1")
+        port = first.address()[1]
+        second = self.watcher(gateway, "ts", f"udp://@{group}:{port}", "--interface", "127.0.0.1", "--stream", "sport1")
+        second.address()
+        stream = TransportStream()
+        try:
+            sender.sendto(stream.seconds(0, 1)[:7 * PACKET] + stream.section(splice_insert(1)), (group, port))
+        except OSError as error:
+            self.skipTest(f"this machine sends nothing to groups: {error}")
+        for watcher in (first, second):
+            watcher.wait_for("sent", "out")
+        self.assertEqual(len(self.breaks(gateway)), 1)
+
+
+class WatchedRadio(WatchedSources):
+    def watch(self, gateway, url, *more):
+        watcher = self.watcher(gateway, "icecast", url, "--stream", "radio1", "--allow-private", *more)
+        watcher.wait_for("ignored")
+        return watcher
+
+    def test_icecast_with_two_watchers_and_one_killed_makes_each_break_once(self):
+        if radio_server.ICECAST is None:
+            self.skipTest("there is no icecast2 on this machine")
+        gateway, icecast = self.gateway(), radio_server.Icecast()
+        self.addCleanup(icecast.close)
+        icecast.play("A - Song")
+        watchers = [self.watch(gateway, icecast.url) for _ in range(2)]
+        for number in (1, 2):
+            icecast.play("START_AD_BREAK - START_AD_BREAK")
+            for watcher in watchers:
+                watcher.wait_for("sent", "out", count=number)
+            self.assertEqual([each["state"] for each in self.breaks(gateway, "radio1")].count("live"), 1)
+            if number == 1:
+                watchers.pop(random.SystemRandom().randrange(2)).close()
+            icecast.play(f"A - Song {number}")
+            for watcher in watchers:
+                watcher.wait_for("sent", "in", count=number)
+        found = self.breaks(gateway, "radio1")
+        self.assertEqual(len(found), 2, found)
+        self.assertNotIn("live", [each["state"] for each in found])
+
+    def test_a_server_that_speaks_icy_may_go_and_come_back(self):
+        gateway, server = self.gateway(), radio_server.RadioServer()
+        self.addCleanup(server.close)
+        target = f"HTTP/1.1 302 Found\r\nLocation: {server.url}?again\r\nContent-Length: 0\r\n\r\n".encode()
+        server.answers.append(target)
+        watcher = self.watch(gateway, server.url, "--rule", r"url:[?&]spot=(?<milliseconds>\d+)")
+        server.drop()
+        server.play("StreamTitle='Now';StreamUrl='http://a/?spot=1800000';")
+        out = watcher.wait_for("sent", "out")[0]
+        # Two seconds more than the ad, since the next one may be told late.
+        self.assertEqual(out["signal"]["durationMs"], 1_802_000)
+        server.play("StreamTitle='A song';StreamUrl='http://a/';")
+        watcher.wait_for("sent", "in")
+        self.assertEqual(len(self.breaks(gateway, "radio1")), 1)
+
+    def test_what_cannot_be_watched_is_told_once_and_ends_nothing(self):
+        gateway, server = self.gateway(), radio_server.RadioServer()
+        self.addCleanup(server.close)
+        server.answers += [b"<html>no</html>\r\n\r\n"] * 2
+        watcher = self.watcher(gateway, "icecast", server.url, "--stream", "radio1", "--allow-host", "127.0.0.1")
+        refused = watcher.wait_for("refused")
+        self.assertIn("BAD_SOURCE", refused[0]["reason"])
+        watcher.wait_for("ignored")
+        self.assertEqual(len(watcher.seen("refused")), 1)
+        other = self.watcher(gateway, "icecast", server.url, "--stream", "radio1")
+        self.assertIn("--allow-private", other.wait_for("refused")[0]["reason"])
+
+    def test_ads_that_play_already_begin_no_break(self):
+        gateway, server = self.gateway(), radio_server.RadioServer()
+        self.addCleanup(server.close)
+        server.play("StreamTitle='START_AD_BREAK';")
+        watcher = self.watch(gateway, server.url)
+        self.assertIn("nothing says when", watcher.seen("ignored")[0]["reason"])
+        self.assertEqual(self.breaks(gateway, "radio1"), [])
+
+
+class WatchedLines(WatchedSources):
+    def test_lines_on_a_port_make_a_break(self):
+        gateway = self.gateway()
+        watcher = self.watcher(gateway, "lines", "--listen", "127.0.0.1:0", "--stream", "radio1", "--mapping", "radiodj")
+        with socket.create_connection(watcher.address(), PATIENCE) as connection:
+            connection.sendall(b"songtype=4&songseconds=1800&title=Ad\r\nsongty")
+            watcher.wait_for("sent", "out")
+            connection.sendall(b"pe=0&title=Song\n" + b"x" * 5_000 + b"\n")
+            watcher.wait_for("sent", "in")
+            self.assertIn("lineBytesMax", watcher.wait_for("refused")[0]["reason"])
+        self.assertEqual(len(self.breaks(gateway, "radio1")), 1)
+
+    def test_one_connection_more_than_the_limit_is_closed(self):
+        gateway = self.gateway()
+        watcher = self.watcher(gateway, "lines", "--listen", "127.0.0.1:0", "--stream", "radio1")
+        connections = [socket.create_connection(watcher.address(), PATIENCE) for _ in range(17)]
+        for connection in connections:
+            self.addCleanup(connection.close)
+        watcher.complaint("connectionsMax")
+        connections[0].sendall(b"type=ad\n")
+        watcher.wait_for("sent", "out")
+
+    def test_a_file_is_followed_when_it_is_cut_and_replaced(self):
+        gateway, folder = self.gateway(), tempfile.TemporaryDirectory(prefix="cuecast-lines.")
+        self.addCleanup(folder.cleanup)
+        path = folder.name + "/now.txt"
+        watcher = self.watcher(gateway, "lines", "--file", path, "--stream", "radio1", "--line", r"^(?<type>\w+)\|")
+        watcher.complaint("waits for it")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("ad|one\n")
+        watcher.wait_for("sent", "out")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("x|1\n")
+        watcher.wait_for("sent", "in")
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write("ad|another one\n")
+        os.rename(path + ".new", path)
+        watcher.wait_for("sent", "out", count=2)
+        self.assertEqual(len(self.breaks(gateway, "radio1")), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
