@@ -63,10 +63,10 @@ extension FuzzTarget {
 
 private func read(_ bytes: [UInt8], as form: UInt8) -> AutomationFields? {
     switch form % 4 {
-    case 0: try? AutomationFields(form: bytes)
-    case 1: try? AutomationFields(xml: bytes)
-    case 2: try? AutomationFields(json: bytes)
-    default: try? AutomationFields(line: bytes, pattern: nil)
+    case 0: return try? AutomationFields(form: bytes)
+    case 1: return try? AutomationFields(xml: bytes)
+    case 2: return try? AutomationFields(json: bytes)
+    default: return try? AutomationFields(line: bytes, pattern: nil)
     }
 }
 
