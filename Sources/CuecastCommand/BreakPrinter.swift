@@ -31,6 +31,7 @@ struct BreakPrinter {
         let published: String
         let broadcaster: String?
         let revision: UInt64
+        let signals: [Signal]?
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -49,6 +50,26 @@ struct BreakPrinter {
             self.published = BreakPrinter.text(status.published)
             self.broadcaster = status.broadcaster
             self.revision = status.revision
+            self.signals = status.signals.isEmpty ? nil : status.signals.map { Signal($0) }
+        }
+    }
+
+    /// The signals of one event about a break.
+    private struct Signal: Encodable {
+        let source: String
+        let event: String
+        let start: String
+        let durationSeconds: Double?
+        let end: String?
+        let cancelled: Bool?
+
+        init(_ signal: BreakStatus.Signal) {
+            self.source = signal.source
+            self.event = signal.eventID
+            self.start = BreakPrinter.text(signal.start)
+            self.durationSeconds = signal.duration?.inSeconds
+            self.end = signal.end.map(BreakPrinter.text)
+            self.cancelled = signal.isCancelled ? true : nil
         }
     }
 
@@ -64,6 +85,12 @@ struct BreakPrinter {
             if let position = status.position { facts.append("position \(position)") }
             facts.append("revision \(status.revision)")
             if let broadcaster = status.broadcaster { facts.append("by \(broadcaster)") }
+            if !status.signals.isEmpty {
+                let names = status.signals.map { signal in
+                    "\(signal.source) (\(signal.eventID)\(signal.isCancelled ? ", taken back" : ""))"
+                }
+                facts.append("signalled by \(names.joined(separator: " and "))")
+            }
             CommandOutput.say(facts.joined(separator: ", "))
         }
     }

@@ -45,7 +45,11 @@ package struct AuditDocument: GatewayDocument {
                     "The result; `missing`: lines before this one could not be kept."
                 ),
                 .optional("code", .text, "The reason code of a refusal."),
-                .optional("sentence", .text, "The answer to the caller, in a sentence."),
+                .optional(
+                    "sentence",
+                    .text,
+                    "The answer to the caller, in a sentence; of a signal also what it said, with its raw bytes in base64."
+                ),
                 .optional("revision", .count, "The revision of the break afterwards."),
             ]
         )

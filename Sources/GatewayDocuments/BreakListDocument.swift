@@ -25,6 +25,7 @@ package struct BreakListDocument: GatewayDocument {
         package var broadcaster: String?
         package var revision: UInt64
         package var leftOut: [String]?
+        package var signals: [BreakListDocument.Signal]?
 
         package static let documentDescription = DocumentDescription(
             name: "Break",
@@ -54,8 +55,44 @@ package struct BreakListDocument: GatewayDocument {
                     .array(of: .text),
                     "The parts of the VAST document that are not in the break, each with its reason; absent where nothing is missing."
                 ),
+                .optional(
+                    "signals",
+                    .array(of: .document(BreakListDocument.Signal.self)),
+                    "What signals said about it, by precedence: the source that goes first stands first; absent where none did."
+                ),
             ]
         )
+    }
+
+    /// The signals of one event of one source about a break.
+    package struct Signal: GatewayDocument {
+        package var source: String
+        package var event: String
+        package var start: String
+        package var programmeTime: Bool?
+        package var durationMilliseconds: Int64?
+        package var end: String?
+        package var cancelled: Bool?
+
+        package static let documentDescription = DocumentDescription(fields: [
+            DocumentField("source", .text),
+            DocumentField("event", .text),
+            DocumentField("start", .instant, "When the break starts by it."),
+            .optional("programmeTime", .flag, "Whether that is a place in the programme."),
+            .optional("durationMilliseconds", .count, "How long the break lasts by it."),
+            .optional("end", .instant, "Where it ended the break."),
+            .optional("cancelled", .flag, "Whether it was taken back, and does not count."),
+        ])
+
+        init(_ claim: SignalClaim) {
+            self.source = claim.name.source.description
+            self.event = claim.name.event.description
+            self.start = claim.start.description
+            self.programmeTime = claim.isProgrammeTime ? true : nil
+            self.durationMilliseconds = claim.duration?.milliseconds
+            self.end = claim.end?.description
+            self.cancelled = claim.isCancelled ? true : nil
+        }
     }
 
     package var now: String
@@ -97,6 +134,7 @@ extension BreakListDocument.Break {
         self.published = info.published.description
         self.broadcaster = info.broadcaster.orNil
         self.revision = info.revision
+        self.signals = info.signals.isEmpty ? nil : info.signals.map { BreakListDocument.Signal($0) }
     }
 }
 

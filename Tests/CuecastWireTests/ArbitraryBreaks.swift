@@ -203,7 +203,8 @@ extension SeededGenerator {
             holdUntil: self.maybe { $0.timestamp() },
             published: self.timestamp(),
             firstAdvertisementTitle: self.words(),
-            revision: self.number(0...UInt64(Int64.max))
+            revision: self.number(0...UInt64(Int64.max)),
+            signals: self.breakSignals().byPrecedence
         )
     }
 

@@ -142,7 +142,8 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(api.ask("POST", path, out)[1]["break"], opened["break"])
         other = {**out, "source": "playlist", "at": opened["start"], "raw": "/DAA"}
         del other["in"]
-        self.assertEqual(api.ask("POST", path, other)[1]["break"], opened["break"])
+        status, joined = api.ask("POST", path, other)
+        self.assertEqual((joined["break"], [each["source"] for each in joined["signals"]]), (opened["break"], ["playlist", "studio"]))
         self.assertEqual(api.ask("POST", path, {**out, "kind": "cancel"})[0], 400)
         for source in ("studio", "playlist"):
             cancel = {"source": source, "event": "4711", "kind": "cancel"}
@@ -155,6 +156,7 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 404)
         lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 17 and found)
+        self.assertTrue(any("source playlist" in line.get("sentence", "") and line["sentence"].endswith("Raw: /DAA") for line in lines))
         self.assertLessEqual({("signal", "changed"), ("signal", "unchanged"), ("signal", "refused"), ("putList", "changed"),
                               ("putList", "refused"), ("removeList", "changed"), ("removeList", "refused")},
                              {(line["action"], line["outcome"]) for line in lines})

@@ -35,6 +35,9 @@ class Signals(unittest.TestCase):
         self.assertEqual(first["break"], again["break"])
         self.assertEqual(first["revision"], again["revision"])
         self.assertEqual((other["break"], other["end"]), (first["break"], first["end"]))
+        # The encoder goes first, whatever came first.
+        self.assertEqual([(each["source"], each["durationSeconds"]) for each in other["signals"]],
+                         [("encoder", 3_600), ("playlist", 1_800)])
         notice = listener.next()
         self.assertEqual((notice.kind, notice.break_id), (notice_pb2.NOTICE_KIND_AVAILABLE, first["break"]))
         batch = listener.batch(first["break"])
@@ -46,6 +49,11 @@ class Signals(unittest.TestCase):
         self.assertEqual(len(gateway.report("radio1", first["break"])), first["advertisements"])
         lines = until("the audit", lambda: len(found := self.audit(gateway)) >= 6 and found)
         self.assertLessEqual({"signal", "putList"}, {line["action"] for line in lines})
+        sentences = [line["sentence"] for line in lines if line["action"] == "signal"]
+        self.assertIn("OUT of the event 4711 of the source playlist on radio1.", sentences)
+        self.assertTrue(any(each.endswith("IN of the event none of the source encoder on radio1.") for each in sentences))
+        for result in ("changed", "unchanged", "refused"):
+            self.assertGreater(gateway.metric(f'cuecast_signals_total{{result="{result}"}}'), 0)
 
     def audit(self, gateway):
         return json.loads(gateway.run("audit", "--format", "json"))["entries"]

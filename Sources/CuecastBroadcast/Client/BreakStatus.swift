@@ -47,6 +47,22 @@ public struct BreakStatus: Hashable, Sendable {
         public var description: String { "\(String(self.epoch, radix: 16)):\(self.sequence)" }
     }
 
+    /// The signals of one event about a break.
+    public struct Signal: Hashable, Sendable {
+        /// The name of the source.
+        public var source: String
+        /// The id of the event.
+        public var eventID: String
+        /// When the break starts by it.
+        public var start: Date
+        /// Where it ended the break; nil: it did not.
+        public var end: Date?
+        /// How long the break lasts by it; nil: it does not say.
+        public var duration: Duration?
+        /// Whether it was taken back, and does not count.
+        public var isCancelled: Bool
+    }
+
     /// The stream's id.
     public var stream: String
     /// The break's id.
@@ -79,6 +95,8 @@ public struct BreakStatus: Hashable, Sendable {
     public var broadcaster: String?
     /// 1 when it was published, and one more with each change, by any broadcaster or by the gateway's own announcement.
     public var revision: UInt64
+    /// The signals about it; the source that goes first, by the gateway's cue policy, stands first.
+    public var signals: [Signal] = []
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date
 }

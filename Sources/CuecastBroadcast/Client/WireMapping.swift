@@ -150,7 +150,21 @@ extension BreakStatus {
             published: Date(info.published),
             broadcaster: info.broadcaster.orNil,
             revision: info.revision,
+            signals: info.signals.map { Signal($0) },
             gatewayTime: Date(now)
+        )
+    }
+}
+
+extension BreakStatus.Signal {
+    fileprivate init(_ claim: SignalClaim) {
+        self.init(
+            source: claim.name.source.description,
+            eventID: claim.name.event.description,
+            start: Date(claim.start),
+            end: claim.end.map { Date($0) },
+            duration: claim.duration,
+            isCancelled: claim.isCancelled
         )
     }
 }

@@ -56,6 +56,8 @@ package struct BreakInfo: Hashable, Sendable {
     package var broadcaster: String
     /// 1 when it was published, and one more with each change.
     package var revision: UInt64
+    /// The events that signals said of it, by precedence: the one that goes first stands first.
+    package var signals: [SignalClaim]
 
     package init(
         key: BreakKey,
@@ -72,7 +74,8 @@ package struct BreakInfo: Hashable, Sendable {
         published: Timestamp,
         firstAdvertisementTitle: String,
         broadcaster: String = "",
-        revision: UInt64 = 0
+        revision: UInt64 = 0,
+        signals: [SignalClaim] = []
     ) {
         self.key = key
         self.state = state
@@ -89,6 +92,7 @@ package struct BreakInfo: Hashable, Sendable {
         self.firstAdvertisementTitle = firstAdvertisementTitle
         self.broadcaster = broadcaster
         self.revision = revision
+        self.signals = signals
     }
 }
 
@@ -212,6 +216,7 @@ package struct BroadcastReply: Hashable, Sendable {
 
 extension BreakInfo {
     init(wire: Cuecast_V1_BreakInfo) throws(WireError) {
+        try requireAtMost(BreakSignals.claimsPerBreakMax, wire.signals.count, limit: "claimsPerBreakMax")
         self.init(
             key: try BreakKey(wire.stream, wire.breakID),
             state: try requireKnown(wire.state, field: "state") { BreakState(rawValue: $0.rawValue) },
@@ -227,7 +232,8 @@ extension BreakInfo {
             published: Timestamp(microseconds: wire.publishedUs),
             firstAdvertisementTitle: wire.firstAdvertisementTitle,
             broadcaster: wire.broadcaster,
-            revision: min(wire.revision, UInt64(Int64.max))
+            revision: min(wire.revision, UInt64(Int64.max)),
+            signals: try wire.signals.map { (claim) throws(WireError) in try SignalClaim(wire: claim) }
         )
     }
 
@@ -249,6 +255,7 @@ extension BreakInfo {
             $0.firstAdvertisementTitle = self.firstAdvertisementTitle
             $0.broadcaster = self.broadcaster
             $0.revision = self.revision
+            $0.signals = self.signals.map(\.wire)
         }
     }
 }

@@ -808,6 +808,52 @@ nonisolated struct Cuecast_V1_BreakList: Sendable {
   init() {}
 }
 
+/// What the signals of one event of one source say about a break.
+nonisolated struct Cuecast_V1_SignalClaim: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var source: String = String()
+
+  var eventID: String = String()
+
+  var rank: UInt32 = 0
+
+  var startUs: Int64 = 0
+
+  var programmeTime: Bool = false
+
+  var durationMs: UInt32 {
+    get {_durationMs ?? 0}
+    set {_durationMs = newValue}
+  }
+  /// Returns true if `durationMs` has been explicitly set.
+  var hasDurationMs: Bool {self._durationMs != nil}
+  /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDurationMs() {self._durationMs = nil}
+
+  /// Where an IN ends it.
+  var endUs: Int64 {
+    get {_endUs ?? 0}
+    set {_endUs = newValue}
+  }
+  /// Returns true if `endUs` has been explicitly set.
+  var hasEndUs: Bool {self._endUs != nil}
+  /// Clears the value of `endUs`. Subsequent reads from it will return its default value.
+  mutating func clearEndUs() {self._endUs = nil}
+
+  /// It was taken back.
+  var cancelled: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _durationMs: UInt32? = nil
+  fileprivate var _endUs: Int64? = nil
+}
+
 nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -921,6 +967,12 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
   var revision: UInt64 {
     get {_storage._revision}
     set {_uniqueStorage()._revision = newValue}
+  }
+
+  /// What signals said about it: the source that goes first, by the cue policy, stands first.
+  var signals: [Cuecast_V1_SignalClaim] {
+    get {_storage._signals}
+    set {_uniqueStorage()._signals = newValue}
   }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2071,9 +2123,78 @@ nonisolated extension Cuecast_V1_BreakList: SwiftProtobuf.Message, SwiftProtobuf
   }
 }
 
+nonisolated extension Cuecast_V1_SignalClaim: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".SignalClaim"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}source\0\u{3}event_id\0\u{1}rank\0\u{3}start_us\0\u{3}programme_time\0\u{3}duration_ms\0\u{3}end_us\0\u{1}cancelled\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.eventID) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.rank) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.startUs) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.programmeTime) }()
+      case 6: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self._endUs) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.cancelled) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 1)
+    }
+    if !self.eventID.isEmpty {
+      try visitor.visitSingularStringField(value: self.eventID, fieldNumber: 2)
+    }
+    if self.rank != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rank, fieldNumber: 3)
+    }
+    if self.startUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.startUs, fieldNumber: 4)
+    }
+    if self.programmeTime != false {
+      try visitor.visitSingularBoolField(value: self.programmeTime, fieldNumber: 5)
+    }
+    try { if let v = self._durationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._endUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 7)
+    } }()
+    if self.cancelled != false {
+      try visitor.visitSingularBoolField(value: self.cancelled, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_SignalClaim, rhs: Cuecast_V1_SignalClaim) -> Bool {
+    if lhs.source != rhs.source {return false}
+    if lhs.eventID != rhs.eventID {return false}
+    if lhs.rank != rhs.rank {return false}
+    if lhs.startUs != rhs.startUs {return false}
+    if lhs.programmeTime != rhs.programmeTime {return false}
+    if lhs._durationMs != rhs._durationMs {return false}
+    if lhs._endUs != rhs._endUs {return false}
+    if lhs.cancelled != rhs.cancelled {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakInfo"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0\u{1}signals\0")
 
   fileprivate class _StorageClass {
     var _stream: String = String()
@@ -2092,6 +2213,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
     var _firstAdvertisementTitle: String = String()
     var _broadcaster: String = String()
     var _revision: UInt64 = 0
+    var _signals: [Cuecast_V1_SignalClaim] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2118,6 +2240,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       _firstAdvertisementTitle = source._firstAdvertisementTitle
       _broadcaster = source._broadcaster
       _revision = source._revision
+      _signals = source._signals
     }
   }
 
@@ -2152,6 +2275,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         case 14: try { try decoder.decodeSingularStringField(value: &_storage._firstAdvertisementTitle) }()
         case 15: try { try decoder.decodeSingularStringField(value: &_storage._broadcaster) }()
         case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
+        case 17: try { try decoder.decodeRepeatedMessageField(value: &_storage._signals) }()
         default: break
         }
       }
@@ -2212,6 +2336,9 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       if _storage._revision != 0 {
         try visitor.visitSingularUInt64Field(value: _storage._revision, fieldNumber: 16)
       }
+      if !_storage._signals.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._signals, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2237,6 +2364,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         if _storage._firstAdvertisementTitle != rhs_storage._firstAdvertisementTitle {return false}
         if _storage._broadcaster != rhs_storage._broadcaster {return false}
         if _storage._revision != rhs_storage._revision {return false}
+        if _storage._signals != rhs_storage._signals {return false}
         return true
       }
       if !storagesAreEqual {return false}

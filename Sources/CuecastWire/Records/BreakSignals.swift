@@ -55,6 +55,9 @@ package struct BreakSignals: Hashable, Sendable {
         self.claims = claims.sorted { $0.name < $1.name }
     }
 
+    /// By precedence: of two claims the one with the lower rank goes first, and of equal ones the one whose name comes first.
+    package var byPrecedence: [SignalClaim] { self.claims.sorted { ($0.rank, $0.name) < ($1.rank, $1.name) } }
+
     package subscript(name: SignalName) -> SignalClaim? { self.claims.first { $0.name == name } }
 
     /// Keeps a claim as it is now.

@@ -245,6 +245,7 @@ extension BreakDesk {
             kind: kind.metricLabel,
             key: kind.key,
             origin: incoming.origin,
+            signalText: kind.signalText,
             trace: incoming.trace,
             answer: incoming.answer
         )

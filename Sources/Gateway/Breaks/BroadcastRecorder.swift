@@ -25,6 +25,7 @@ struct BroadcastRecorder: Sendable {
             if refusal == .tooManyStreams { self.metrics.count(.limitsHit, .limit(.streamsMax)) }
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
+        if waiting.kind == .signal { self.metrics.count(.signals, reply.signalResult) }
         // Lists of what there is change nothing.
         if !waiting.kind.isQuery { self.audit.note(waiting.auditRecord(reply, isNew: reply.changed)) }
     }
@@ -115,6 +116,14 @@ struct BroadcastRecorder: Sendable {
                 }
             }
         )
+    }
+}
+
+extension BroadcastReply {
+    /// The result of a signal.
+    fileprivate var signalResult: MetricLabel {
+        if case .refused = self.body { return .refused }
+        return self.changed ? .changed : .unchanged
     }
 }
 

@@ -5,6 +5,12 @@ import CuecastWire
 import GatewayCore
 import Logging
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A request of a broadcaster as its adapter brings it to the desk: read and checked.
 struct IncomingRequest: Sendable {
     let request: BroadcastRequest
@@ -31,6 +37,8 @@ struct WaitingBroadcaster: Sendable {
     let origin: RequestOrigin
     /// The broadcaster's name; empty where broadcasters are not told apart, or it is not known.
     var by = ""
+    /// The words of a signal, for the audit; empty: it is no signal.
+    var signalText = ""
     /// The request's trace; `nil`: it is not traced.
     var trace: RequestTrace?
     /// When the gateway decided to record it, by the gateway's clock; for traces only.
@@ -73,13 +81,15 @@ struct WaitingBroadcaster: Sendable {
             // A signal does not name the break that it is about.
             record.key = info.key
             record.revision = info.revision
+            record.sentence = AuditLimits.cut(self.signalText, AuditLimits.auditSentenceBytesMax)
         case .adList(let info, _):
             record.sentence = AuditLimits.cut("The ad list \(info.name).", AuditLimits.auditSentenceBytesMax)
             record.revision = info.revision
         case .refused(let refusal):
             record.outcome = .refused
             record.status = refusal.status
-            record.sentence = AuditLimits.cut(refusal.sentence, AuditLimits.auditSentenceBytesMax)
+            let sentence = self.signalText.isEmpty ? refusal.sentence : "\(refusal.sentence) \(self.signalText)"
+            record.sentence = AuditLimits.cut(sentence, AuditLimits.auditSentenceBytesMax)
         case .list, .adLists: break
         }
         return record
@@ -87,6 +97,12 @@ struct WaitingBroadcaster: Sendable {
 }
 
 extension BroadcastRequest.Kind {
+    /// The words of a signal for the audit; empty: it is no signal.
+    var signalText: String {
+        guard case .signal(let signal) = self else { return "" }
+        return signal.auditText
+    }
+
     var metricLabel: MetricLabel {
         switch self {
         case .publish: .publish
@@ -101,5 +117,19 @@ extension BroadcastRequest.Kind {
         case .removeList: .removeList
         case .lists: .lists
         }
+    }
+}
+
+extension BroadcastRequest.Signal {
+    /// The most bytes of a signal as its source wrote it that stand in the audit; a line is short.
+    private static let auditRawBytesMax = 120
+
+    /// The signal in a sentence, and its beginning as its source wrote it, in base64.
+    fileprivate var auditText: String {
+        let text = "\(self.kind.name) of the event \(self.name) on \(self.stream)."
+        guard !self.raw.isEmpty else { return text }
+        let isWhole = self.raw.count <= Self.auditRawBytesMax
+        let raw = Data(self.raw.prefix(Self.auditRawBytesMax)).base64EncodedString()
+        return "\(text) Raw\(isWhole ? "" : ", the first \(Self.auditRawBytesMax) of \(self.raw.count) bytes"): \(raw)"
     }
 }

@@ -178,7 +178,8 @@ package struct Break: Sendable {
             published: self.record.published,
             firstAdvertisementTitle: self.record.advertisements.first?.title ?? "",
             broadcaster: self.record.broadcaster,
-            revision: self.record.revision
+            revision: self.record.revision,
+            signals: self.record.signals?.byPrecedence ?? []
         )
     }
 

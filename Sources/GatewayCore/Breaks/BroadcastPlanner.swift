@@ -263,7 +263,10 @@ package struct BroadcastPlanner: Sendable {
             let info = each.info(at: now)
             looked += 1
             let isWanted = list.id.map { $0 == each.key.id } ?? true
-            if isWanted { bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax }
+            if isWanted {
+                bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax
+                bytes += info.signals.count * Self.claimBytesMax
+            }
             guard infos.count < WireLimits.breaksPerPageMax, bytes <= Self.pageBytesMax, looked <= Self.pageLooksMax
             else {
                 isWhole = false
@@ -279,8 +282,10 @@ package struct BroadcastPlanner: Sendable {
     /// The most breaks that are looked at for one page, also where few of them are asked for.
     private static let pageLooksMax = 4 * WireLimits.breaksPerPageMax
 
-    /// More than a break takes in a list, but for the title of its first advertisement.
+    /// More than a break takes in a list, but for the title of its first advertisement and its signals.
     private static let infoBytesMax = 768
+    /// More than what the signals of one event say takes.
+    private static let claimBytesMax = 192
     /// The limit on a page, so that its reply is not too large for its reader.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
 }

@@ -7,6 +7,7 @@
 package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
+    case signals = "cuecast_signals_total"
     case broadcastAuthentications = "cuecast_broadcast_authentications_total"
     case joinTokens = "cuecast_join_tokens_total"
     case httpAuthorizations = "cuecast_http_authorizations_total"

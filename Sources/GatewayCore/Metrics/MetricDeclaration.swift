@@ -56,6 +56,12 @@ extension Metric {
                     .undecodable,
                 ]
             )
+        case .signals:
+            .counter(
+                "signals of broadcasters: those that changed a break, those that changed nothing, and those that were refused",
+                by: "result",
+                [.changed, .unchanged, .refused]
+            )
         case .broadcastAuthentications:
             .counter(
                 "connections of broadcasters if keys are required: `admitted`, `unknown_key`, `expired_key`, `mechanism`, `handshake` ([Refused broadcasters](../operations/broadcaster-keys.md#refused-broadcasters))",

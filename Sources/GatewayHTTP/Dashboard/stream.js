@@ -168,7 +168,7 @@ function drawCard(card, each, now) {
   card.bar.show(part);
   say(card.title, each.firstAdTitle || "");
   say(card.facts, [`${count(each.ads)} ${each.ads === 1 ? "ad" : "ads"}`, length, each.preStream && "pre-stream", each.exact && "exact",
-    each.broadcaster && `by ${each.broadcaster}`, `revision ${each.revision}`].filter(Boolean).join(" · "));
+    each.broadcaster && `by ${each.broadcaster}`, signalled(each), `revision ${each.revision}`].filter(Boolean).join(" · "));
   const may = client.mayPublish(each.stream) ? actions.allowed(each, current) : [];
   const key = may.map(([name]) => name).join();
   card.current = each;
@@ -179,6 +179,12 @@ function drawCard(card, each, now) {
       on: { click: () => actions.open(name, card.current, () => listenersOf(each.stream)) },
     }, word)));
   }
+}
+
+/// Which sources made a break: the one that goes first stands first.
+function signalled(each) {
+  const sources = new Set((each.signals || []).filter(signal => !signal.cancelled).map(signal => signal.source));
+  return sources.size > 0 && `signalled by ${[...sources].join(", ")}`;
 }
 
 /// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.

@@ -32,6 +32,24 @@ struct SignalTests {
         #expect(desk.log.last?.entries.last?.canHaveOpened(each.key, number: each.number) == false)
     }
 
+    @Test func `a break tells its signals, by the precedence of their sources`() throws {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out("radio", "7", at: 20, lasting: 30), at: 1)
+        _ = desk.ask(Cues.out("playlist", at: 20.5, lasting: 40), at: 2)
+        _ = desk.ask(Cues.out("encoder", at: 21), at: 3)
+        let signals = try #require(desk.cued.first).info(at: Sample.at(3)).signals
+        #expect(signals.map(\.name.source.description) == ["encoder", "playlist", "radio"])
+        #expect(signals.map(\.start) == [Sample.at(21), Sample.at(20.5), Sample.at(20)])
+        #expect(signals.map(\.duration) == [nil, .seconds(40), .seconds(30)])
+        let known = desk.board.signalled(Cues.name("radio", "7"), on: Sample.stream, at: Sample.at(3))
+        #expect(known?.key == desk.cued.first?.key && known?.start == Sample.at(20) && known?.isOver == false)
+        #expect(known?.end == Sample.at(61))
+        #expect(desk.board.signalled(Cues.name("radio", "8"), on: Sample.stream, at: Sample.at(3)) == nil)
+        let later = desk.board.signalled(Cues.name("radio", "7"), on: Sample.stream, at: Sample.at(661))
+        #expect(later?.isOver == true)
+        #expect(desk.board.signalled(Cues.name("radio", "7"), on: Sample.stream, at: Sample.at(662)) == nil)
+    }
+
     @Test func `an OUT that says nothing begins now and lasts as the policy says`() throws {
         var desk = Cues.desk()
         #expect(desk.ask(Cues.out(), at: 5).word == "available")

@@ -17,7 +17,7 @@ struct SignalledTimes: Hashable, Sendable {
     /// - Parameter signals: the signals about the break; `nil`: there are none.
     init(_ signals: BreakSignals?) {
         guard let signals else { return }
-        let claims = signals.claims.filter { !$0.isCancelled }.sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }
+        let claims = signals.byPrecedence.filter { !$0.isCancelled }
         self.start = claims.first?.start
         self.isProgrammeTime = claims.first?.isProgrammeTime ?? false
         self.duration = signals.defaultDuration
