@@ -5,6 +5,7 @@ import CuecastWire
 import GatewayCore
 import GatewayHTTP
 import Synchronization
+import Testing
 
 /// The requests of broadcasters that reached the gateway.
 final class AskedRequests: Sendable {
@@ -28,5 +29,18 @@ extension HTTPPeer {
         if !body.isEmpty { all["Content-Type"] = "application/json" }
         let lines = all.merging(headers) { $1 }.map { "\($0): \($1)\r\n" }.joined()
         return try await self.send("\(method) \(target) HTTP/1.1\r\n\(lines)\r\n\(body)")
+    }
+
+    /// Asks as `ask` does, and expects a status.
+    func expect(
+        _ status: Int,
+        _ method: String,
+        _ target: String,
+        body: String,
+        headers: [String: String],
+        at location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let answer = try await self.ask(method, target, body: body, headers: headers)
+        #expect(answer.status == status, "\(method) \(target)", sourceLocation: location)
     }
 }

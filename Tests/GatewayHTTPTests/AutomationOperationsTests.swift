@@ -146,12 +146,12 @@ struct AutomationOperationsTests {
                 let unknown = try await peer.get("/v1/streams/radio1/signals/winamp?type=ad", headers: headers)
                 #expect(unknown.status == 404)
                 let image = headers.merging(["Content-Type": "image/png"]) { $1 }
-                #expect(try await peer.ask("POST", Self.path, body: "x", headers: image).status == 415)
+                try await peer.expect(415, "POST", Self.path, body: "x", headers: image)
                 #expect(asked.count == 0)
                 let form = headers.merging(["Content-Type": "application/x-www-form-urlencoded"]) { $1 }
                 let most = "songtype=4&a=" + String(repeating: "b", count: AutomationLimits.messageBytesMax - 13)
-                #expect(try await peer.ask("POST", Self.path, body: most, headers: form).status == 200)
-                #expect(try await peer.ask("POST", Self.path, body: most + "b", headers: form).status == 413)
+                try await peer.expect(200, "POST", Self.path, body: most, headers: form)
+                try await peer.expect(413, "POST", Self.path, body: most + "b", headers: form)
             }
     }
 }

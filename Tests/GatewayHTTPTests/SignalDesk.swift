@@ -25,7 +25,7 @@ final class SignalDesk: Sendable {
             id: AdvertisementID(unchecked: "a"),
             title: "A",
             duration: .seconds(30),
-            media: [AdvertisementContent.MediaFile(url: "https://cdn.example.com/a.mp3")]
+            media: [AdvertisementContent.MediaFile(url: "https://cdn.example.com/a.mp3", type: "audio/mpeg")]
         )
         let list = BroadcastRequest.PutList(name: try AdListName("spots"), advertisements: [ad])
         _ = self.answer(CheckedBroadcastRequest(BroadcastRequest(id: 1, kind: .putList(list))), by: .anybody)

@@ -107,7 +107,7 @@ struct SignalOperationsTests {
         let body = Self.out.replacing("out", with: word)
         try await self.parts(.break(try Self.info()), asked)
             .serve { peer in
-                #expect(try await peer.ask("POST", Self.path, body: body, headers: headers).status == 200)
+                try await peer.expect(200, "POST", Self.path, body: body, headers: headers)
             }
         guard case .signal(let signal)? = asked.last?.request.kind else { return #expect(Bool(false)) }
         #expect(signal.kind == kind && signal.start == nil && signal.duration == nil && signal.raw.isEmpty)
@@ -147,11 +147,11 @@ struct SignalOperationsTests {
             .serve { peer in
                 for (raw, status) in [(most, 200), (most + "A", 413)] {
                     let body = Self.out.replacing("}", with: #","raw":"\#(raw)"}"#)
-                    #expect(try await peer.ask("POST", Self.path, body: body, headers: headers).status == status)
+                    try await peer.expect(status, "POST", Self.path, body: body, headers: headers)
                 }
                 let filled = Self.out + String(repeating: " ", count: 16_384 - Self.out.utf8.count)
-                #expect(try await peer.ask("POST", Self.path, body: filled, headers: headers).status == 200)
-                #expect(try await peer.ask("POST", Self.path, body: filled + " ", headers: headers).status == 413)
+                try await peer.expect(200, "POST", Self.path, body: filled, headers: headers)
+                try await peer.expect(413, "POST", Self.path, body: filled + " ", headers: headers)
             }
     }
 
@@ -160,10 +160,10 @@ struct SignalOperationsTests {
         let headers = try await self.headers()
         try await self.parts(.break(try Self.info()), asked)
             .serve { peer in
-                #expect(try await peer.ask("POST", Self.path, body: Self.out, headers: [:]).status == 401)
+                try await peer.expect(401, "POST", Self.path, body: Self.out, headers: [:])
                 #expect(try await peer.get(Self.path, headers: headers).status == 405)
                 let text = headers.merging(["Content-Type": "text/plain"]) { $1 }
-                #expect(try await peer.ask("POST", Self.path, body: Self.out, headers: text).status == 415)
+                try await peer.expect(415, "POST", Self.path, body: Self.out, headers: text)
                 #expect(asked.count == 0)
                 let expecting = headers.merging(["If-Match": "\"1\""]) { $1 }
                 let answer = try await peer.ask("POST", Self.path, body: Self.out, headers: expecting)
@@ -232,7 +232,7 @@ struct SignalOperationsTests {
                 #expect(name.description == "spots")
                 let document: AdListDocument = try answer.decoded()
                 let body = String(decoding: try JSONEncoder().encode(["ads": document.ads ?? []]), as: UTF8.self)
-                #expect(try await peer.ask("PUT", "/v1/lists/spots", body: body, headers: headers).status == 200)
+                try await peer.expect(200, "PUT", "/v1/lists/spots", body: body, headers: headers)
                 guard case .putList(let put)? = asked.last?.request.kind else { return #expect(Bool(false)) }
                 #expect(put.advertisements == [shown])
             }
@@ -255,13 +255,13 @@ struct SignalOperationsTests {
             }
         try await self.parts(.adList(try Self.list(2), []), asked)
             .serve { peer in
-                #expect(try await peer.ask("DELETE", "/v1/lists/spots", body: "", headers: [:]).status == 401)
+                try await peer.expect(401, "DELETE", "/v1/lists/spots", body: "", headers: [:])
                 let expecting = headers.merging(["If-Match": "\"2\""]) { $1 }
-                #expect(try await peer.ask("DELETE", "/v1/lists/spots", body: "", headers: expecting).status == 200)
+                try await peer.expect(200, "DELETE", "/v1/lists/spots", body: "", headers: expecting)
                 guard case .removeList(let name)? = asked.last?.request.kind else { return #expect(Bool(false)) }
                 #expect(name.description == "spots" && asked.last?.request.expectedRevision == 2)
-                #expect(try await peer.ask("PUT", "/v1/lists/a%20b", body: Self.ads, headers: headers).status == 400)
-                #expect(try await peer.ask("PUT", "/v1/lists/spots", body: "{}", headers: headers).status == 400)
+                try await peer.expect(400, "PUT", "/v1/lists/a%20b", body: Self.ads, headers: headers)
+                try await peer.expect(400, "PUT", "/v1/lists/spots", body: "{}", headers: headers)
             }
     }
 
