@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.."
 cuecast="${CUECAST_BIN:-$(swift build --show-bin-path)/cuecast}"
 load="${CUECAST_LOAD_BIN:-$(dirname "$cuecast")/cuecast-load}"
 patience="${DEMO_PATIENCE:-120}"
+patience="${patience%s}"
 export DEMO_PATIENCE="$patience"
 tv_players=120
 radio_players=80
@@ -36,7 +37,7 @@ trap 'exit 143' TERM
 # Ends the demo with the reason, and with the last messages of its parts.
 fail() {
     echo "$*" >&2
-    tail -n 3 "$folder"/*.messages >&2 || true
+    for part in "$folder"/*.messages; do sed "s/^/   [$(basename "$part" .messages)] /" "$part" | tail -n 3 >&2; done
     exit 1
 }
 
@@ -51,9 +52,16 @@ wait_until() {
     done
 }
 
-parts() { python3 scripts/demo_broadcast.py "$@"; }
+parts() { python3 -S scripts/demo_broadcast.py "$@"; }
 await() { parts await "$folder/$1.jsonl" "$2" "$3" || fail "step failed: $1 sends '$2'"; }
 encoder() { printf '%s\n' "$*" >&3; }
+# Whether so many players got every ad. Arguments: their number, then options of `cuecast report`.
+have_ads() {
+    local count="$1"
+    shift
+    [ "$("$cuecast" report "$@" --format json | parts delivered)" = "$count" ]
+}
+is_in_state() { "$cuecast" breaks --stream tv --break "$1" --format json | grep -q "\"state\" : \"$2\""; }
 
 # There before anybody looks into them: the parts begin when the machine lets them.
 for part in ready encoding encoder.jsonl playlist.jsonl radio.jsonl; do : >"$folder/$part"; done
@@ -103,7 +111,7 @@ watch encoder ts udp://127.0.0.1:0 --stream tv
 wait_until "the watcher of the transport stream does not listen" grep -q 'Listens for datagrams at ' "$folder/encoder.messages"
 transport="$(sed -n 's/.*Listens for datagrams at \([0-9.]*:[0-9]*\).*/\1/p' "$folder/encoder.messages")"
 mkfifo "$folder/commands"
-python3 scripts/demo_broadcast.py encode "$transport" "$folder/broadcast.jsonl" <"$folder/commands" >"$folder/encoding" &
+python3 -S scripts/demo_broadcast.py encode "$transport" "$folder/broadcast.jsonl" <"$folder/commands" >"$folder/encoding" &
 pids+=("$!")
 exec 3>"$folder/commands"
 wait_until "the encoder did not start" grep -q '^ready' "$folder/encoding"
@@ -122,14 +130,16 @@ crowd() {
 }
 crowd tv "$tv_players" 3
 crowd radio "$radio_players" 1
-listening() { [ "$("$cuecast" streams --json | python3 scripts/demo_broadcast.py listening)" = "$((tv_players + radio_players))" ]; }
+listening() { [ "$("$cuecast" streams --json | parts listening)" = "$((tv_players + radio_players))" ]; }
 wait_until "the players did not join" listening
 echo "   all players listen"
 
 say "3. The encoder announces a break of 40 s, in its transport stream and in HLS: both watchers see it, and it is one break"
 encoder out 1001 10 40
 await encoder out 1
+echo "   The playlist has the mark with the first segment of the break, and so a few seconds later:"
 await playlist out 1
+wait_until "not all players got their ads" have_ads "$tv_players" --stream tv
 "$cuecast" breaks --stream tv | sed 's/^/   /'
 
 say "4. The programme is back early: the encoder ends the break before its 40 s are over"
@@ -140,34 +150,35 @@ await playlist in 1
 say "5. The radio has no cues: its title says that ads play, and the next title ends them"
 encoder title "START_AD_BREAK 30"
 await radio out 1
-# Every player has asked for its ads by then.
-sleep 12
+sleep 10
+wait_until "not all players of the radio got their ads" have_ads "$radio_players" --stream radio
 encoder title "The Larks - Evening Song"
 await radio in 1
 
 say "6. The studio publishes a break by hand: the players fetch its ads and hold them, until the punch"
 "$cuecast" publish --stream tv --break late-news --ads "$folder/ads.json" --cued | sed 's/^/   /'
-sleep 5
+wait_until "not all players hold the ads" have_ads "$tv_players" --stream tv --break late-news
+echo "   all players hold the ads: now the punch"
 "$cuecast" punch --stream tv --break late-news | sed 's/^/   /'
-is_in_state() { "$cuecast" breaks --stream tv --break "$1" --format json | grep -q "\"state\" : \"$2\""; }
 wait_until "the break late-news did not end" is_in_state late-news complete
 
-say "7. The encoder announces another break, and takes it back when the players know it already"
+say "7. The encoder announces another break, and takes it back when the players hold its ads already"
 encoder out 1002 14 30
 await encoder out 2
-cancelled="$("$cuecast" breaks --stream tv --format json | sed -n 's/.*"break" : "\(cue-[0-9]*\)".*/\1/p' | tail -n 1)"
-wait_until "the break $cancelled was not announced" is_in_state "$cancelled" announced
+cancelled="$(parts break "$folder/encoder.jsonl")"
+wait_until "not all players got the ads of $cancelled" have_ads "$tv_players" --stream tv --break "$cancelled"
 encoder cancel 1002
 await encoder cancel 1
 
 say "8. The players report what they played, and the gateway's books are compared"
-for player in "${players[@]}"; do
+for stream in tv radio; do
+    player="${players[0]}"
     deadline=$((SECONDS + patience))
     while kill -0 "$player" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do sleep 0.2; done
-    kill -0 "$player" 2>/dev/null && fail "the players did not come to their end"
-    wait "$player" || fail "the players' own check failed: $(cat "$folder"/players-*.json)"
+    kill -0 "$player" 2>/dev/null && fail "the players of the stream $stream did not come to their end"
+    players=("${players[@]:1}")
+    wait "$player" || fail "the players of the stream $stream found: $(parts findings "$folder/players-$stream.json")"
 done
-players=()
 # The ledger follows the log: the report is right a moment later.
 report() {
     "$cuecast" report --format json >"$folder/report.json"
@@ -181,6 +192,8 @@ echo "   who asked for what, the newest first:"
 "$cuecast" audit | sed 's/^/   /'
 "$cuecast" audit --format json >"$folder/audit.json"
 "$cuecast" breaks --format json >"$folder/breaks.json"
+echo
+echo "   what this demo has checked:"
 parts check "$folder" "$tv_players" "$radio_players" || fail "something is not as it must be"
 
 say "9. Everything stops"
