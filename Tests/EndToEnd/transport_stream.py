@@ -63,7 +63,7 @@ class TransportStream:
 
     def section(self, section, pid=None):
         """The packets of a section."""
-        pid, rest, packets = pid or self.cue_pid, b"\0" + section, b""
+        pid, rest, packets = self.cue_pid if pid is None else pid, b"\0" + section, b""
         while rest:
             packets += self.packet(pid, rest[:184], begins=not packets)
             rest = rest[184:]
