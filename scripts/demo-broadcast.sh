@@ -188,8 +188,8 @@ report() {
 wait_until "the report has outcomes that nobody knows" report
 "$cuecast" report | sed 's/^/   /'
 echo
-echo "   who asked for what, the newest first:"
-"$cuecast" audit | sed 's/^/   /'
+echo "   who asked for what, the newest first (the audit also has the bytes of each signal, which are left out here):"
+"$cuecast" audit | sed -E 's/^/   /; s/ Raw: [^ ]+//'
 "$cuecast" audit --format json >"$folder/audit.json"
 "$cuecast" breaks --format json >"$folder/breaks.json"
 echo

@@ -268,6 +268,12 @@ class Check:
                 asked.setdefault(entry.get("by"), set()).add(entry["action"])
         return asked
 
+    def told(self, kind, event):
+        """The bytes of an encoder's cue as the audit has them, by the source that sent it."""
+        pattern = re.compile(rf"{kind} of the event splice-{event} of the source (\S+) on tv\. Raw: (\S+)")
+        found = (pattern.match(entry.get("sentence", "")) for entry in self.audit)
+        return {match[1]: match[2] for match in found if match}
+
     def signalled(self, stream, watcher):
         """The breaks that the signals of a watcher made, in their order, each once."""
         sent = [line for line in lines(f"{self.folder}/{watcher}.jsonl") if line.get("result") == "sent"]
@@ -314,6 +320,11 @@ def check(folder, tv, radio):
         sources = it.sources(name)
         it.must(sources == asked, f"by the audit {name} is of {sources}, and it must be {asked}")
         print(f"   {name} was made by {' and '.join(sorted(asked))}")
+    for kind, event, count in (("OUT", 1001, 2), ("IN", 1001, 2), ("OUT", 1002, 1), ("CANCEL", 1002, 1)):
+        told = it.told(kind, event)
+        it.must(len(told) == count, f"by the audit {len(told)} sources sent the {kind} of event {event}, and it must be {count}")
+        it.must(len(set(told.values())) <= 1, f"the {kind} of event {event} has other bytes in the playlist: {told}")
+    print("   the audit has every cue, with the same bytes from the playlist and from the transport stream")
     refused = [entry for entry in it.audit if entry["outcome"] not in ("changed", "unchanged")]
     it.must(not refused, f"the audit has refusals: {refused}")
 
