@@ -257,6 +257,11 @@ class Check:
         if not condition:
             self.faults.append(text)
 
+    def confirm(self, text):
+        """Says what is as it must be, unless something was not."""
+        if not self.faults:
+            print(text, flush=True)
+
     def sources(self, name):
         """The broadcasters that asked for something about a break, with what each asked for.
 
@@ -313,18 +318,18 @@ def check(folder, tv, radio):
     expected = {("tv", first): "complete", ("tv", "late-news"): "complete", ("tv", cancelled): "cancelled", ("radio", of_radio): "complete"}
     found = sorted((each["stream"], each["break"], each["state"]) for each in it.breaks)
     it.must(found == sorted((*key, state) for key, state in expected.items()), f"the gateway has these breaks: {found}")
-    print(f"   {len(found)} breaks are there, each once; {cancelled} was cancelled before its start")
+    it.confirm(f"   {len(found)} breaks are there, each once; {cancelled} was cancelled before its start")
 
     for name, asked in ((first, {"encoder": {"signal"}, "playlist": {"signal"}}), (of_radio, {"radio": {"signal"}}),
                         ("late-news", {"studio": {"publish", "punch"}}), (cancelled, {"encoder": {"signal"}})):
         sources = it.sources(name)
         it.must(sources == asked, f"by the audit {name} is of {sources}, and it must be {asked}")
-        print(f"   {name} was made by {' and '.join(sorted(asked))}")
+        it.confirm(f"   {name} was made by {' and '.join(sorted(asked))}")
     for kind, event, count in (("OUT", 1001, 2), ("IN", 1001, 2), ("OUT", 1002, 1), ("CANCEL", 1002, 1)):
         told = it.told(kind, event)
         it.must(len(told) == count, f"by the audit {len(told)} sources sent the {kind} of event {event}, and it must be {count}")
         it.must(len(set(told.values())) <= 1, f"the {kind} of event {event} has other bytes in the playlist: {told}")
-    print("   the audit has every cue, with the same bytes from the playlist and from the transport stream")
+    it.confirm("   the audit has every cue, with the same bytes from the playlist and from the transport stream")
     refused = [entry for entry in it.audit if entry["outcome"] not in ("changed", "unchanged")]
     it.must(not refused, f"the audit has refusals: {refused}")
 
@@ -340,7 +345,7 @@ def check(folder, tv, radio):
     total = it.report["total"]
     it.must(it.report["balanced"] and it.report["complete"], "the report does not balance")
     it.must(total["unknown"] == 0, f"the outcomes of {total['unknown']} ads are unknown")
-    print("   the report balances: {delivered} delivered = {played} played + {ignored} ignored + {failed} failed".format(**total))
+    it.confirm("   the report balances: {delivered} delivered = {played} played + {ignored} ignored + {failed} failed".format(**total))
     return it.faults
 
 
