@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate reference docs docs-site api-diff \
+.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
 	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -63,6 +63,11 @@ demo: build ## shows the main job end to end in a temporary folder
 demo-live: build ## keeps a gateway with 50 listeners and a break every 30 s for the dashboard, until Ctrl-C
 	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
 	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-live.sh
+
+demo-broadcast: build ## shows breaks from an encoder's cues and a radio's titles with 200 players, in two minutes
+	@scripts/setup.sh demo
+	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
+	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-broadcast.sh
 
 lint: ## the quick checks: format, licence headers, Safety lines, imports
 	@scripts/format.sh lint

@@ -6,7 +6,8 @@
 #
 #   scripts/setup.sh               what building and testing need
 #   scripts/setup.sh build         what building and running the gateway needs
-#   scripts/setup.sh test          what the tests need beyond that
+#   scripts/setup.sh demo          what `make demo-broadcast` needs beyond that
+#   scripts/setup.sh test          what the tests need beyond building
 #   scripts/setup.sh deploy        what making and testing the Debian package, and checking the files of deploy/, need
 #   scripts/setup.sh site          what building the site of the documents needs
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
@@ -22,6 +23,8 @@ build_packages=(
     binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libssl-dev libxml2 libzmq3-dev make tzdata
     zlib1g-dev
 )
+# The demo with an encoder: the encoder is a Python program without further libraries.
+demo_packages=(python3)
 # Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
@@ -160,6 +163,7 @@ wants_site=""
 for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
+        demo) wanted+=("${demo_packages[@]}") ;;
         test)
             wanted+=("${test_packages[@]}")
             wants_test=yes
@@ -176,7 +180,7 @@ for group in "$@"; do
             wanted+=("${bench_peers_packages[@]}")
             wants_peers=yes
             ;;
-        *) fail 64 "unknown group '$group'; there are 'build', 'test', 'deploy', 'site' and 'bench-peers'" ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'demo', 'test', 'deploy', 'site' and 'bench-peers'" ;;
     esac
 done
 

@@ -27,6 +27,16 @@ def splice_insert(event, pts=None, seconds=None, out=True, filler=0):
         command += (0xFE << 32 | seconds * 90_000).to_bytes(5, "big")
     command += b"\0\1\0\0"
     descriptors = b"\x80" + bytes([4 + filler]) + b"TEST" + bytes(filler) if filler else b""
+    return splice_section(command, descriptors)
+
+
+def splice_cancel(event):
+    """A section with a splice_insert() that takes an event back."""
+    return splice_section(event.to_bytes(4, "big") + b"\xFF")
+
+
+def splice_section(command, descriptors=b""):
+    """A section with the fields of a splice_insert()."""
     rest = b"\0" * 6 + b"\0" + (0xFFF << 12 | len(command)).to_bytes(3, "big") + b"\x05" + command
     rest += len(descriptors).to_bytes(2, "big") + descriptors
     section = b"\xFC" + (0x3000 | len(rest) + 4).to_bytes(2, "big") + rest
@@ -53,7 +63,7 @@ class TransportStream:
 
     def section(self, section, pid=None):
         """The packets of a section."""
-        pid, rest, packets = pid or self.cue_pid, b"\0" + section, b""
+        pid, rest, packets = self.cue_pid if pid is None else pid, b"\0" + section, b""
         while rest:
             packets += self.packet(pid, rest[:184], begins=not packets)
             rest = rest[184:]
