@@ -86,6 +86,8 @@ struct OnAirBreak: Hashable, Sendable {
             eventID: AutomationMapping.eventID,
             kind: kind,
             start: moment.map { .at(Date(timeIntervalSince1970: Double($0) / 1_000)) },
+            // It stays where it was when the gateway was away for a while.
+            isProgrammeTime: moment != nil,
             duration: duration.map { .milliseconds($0) },
             raw: Array(raw.prefix(Self.rawBytesMax))
         )

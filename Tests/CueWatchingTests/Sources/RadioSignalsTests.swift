@@ -76,6 +76,20 @@ struct RadioSignalsTests {
         }
     }
 
+    @Test func `a signal that says when is in programme time, so that the gateway takes it late`() {
+        var onAir = OnAirBreak(stream: "radio1", source: "studio")
+        let meanings = [(true, 0), (true, 10_000), (false, 20_000)]
+            .map { (isAd, later) in
+                let element = AutomationElement(isAd: isAd, durationMilliseconds: isAd ? 30_000 : nil)
+                return onAir.begin(element, raw: [], atMilliseconds: Cues.noon + later)
+            }
+        let isProgrammeTime = meanings.map { meaning -> Bool? in
+            if case .signal(let signal) = meaning { signal.isProgrammeTime } else { nil }
+        }
+        // The second ad says no start: it is about the break that runs.
+        #expect(isProgrammeTime == [true, false, true])
+    }
+
     @Test func `lines are elements, and a bad one is refused with its fault`() {
         var lines = LineSignals(stream: "radio1", source: "studio", mapping: .radiodj)
         let texts = [
