@@ -23,8 +23,8 @@ struct OnAirBreak: Hashable, Sendable {
         case on(AutomationSignal.Running, heard: Int)
     }
 
-    /// How long after its end, or after its last ad where no end is known, a break still counts as running, in milliseconds (10 min):
-    /// its end may never be told.
+    /// How long after its last ad a break whose end is not known still counts as running, in milliseconds (10 min): its end may never
+    /// be told.
     static let silenceMillisecondsMax = 600_000
 
     private let stream: String
@@ -70,8 +70,8 @@ struct OnAirBreak: Hashable, Sendable {
     /// The break that runs, as far as the source told of it.
     private func running(at now: Int) -> AutomationSignal.Running? {
         guard case .on(let running, let heard) = self.state else { return nil }
-        let last = max(running.endMilliseconds ?? heard, heard)
-        return now - last <= Self.silenceMillisecondsMax ? running : nil
+        // At the gateway it is over then, and the next ad begins another break, which is not as long as both.
+        return now <= running.endMilliseconds ?? (heard + Self.silenceMillisecondsMax) ? running : nil
     }
 
     private func signal(

@@ -76,6 +76,19 @@ struct RadioSignalsTests {
         }
     }
 
+    @Test func `an ad after the end that the ads before said begins another break, with its own length`() {
+        for (later, text) in [(32_000, "out on-air 64s"), (32_001, "out on-air +32001 32s")] {
+            var onAir = OnAirBreak(stream: "radio1", source: "studio")
+            let ad = AutomationElement(isAd: true, durationMilliseconds: 30_000)
+            _ = onAir.begin(ad, raw: [], atMilliseconds: Cues.noon)
+            guard case .signal(let next) = onAir.begin(ad, raw: [], atMilliseconds: Cues.noon + later) else {
+                Issue.record("the ad after \(later) ms is no signal")
+                continue
+            }
+            #expect(short(next) == text)
+        }
+    }
+
     @Test func `a signal that says when is in programme time, so that the gateway takes it late`() {
         var onAir = OnAirBreak(stream: "radio1", source: "studio")
         let meanings = [(true, 0), (true, 10_000), (false, 20_000)]
