@@ -63,8 +63,8 @@ struct OnAirBreak: Hashable, Sendable {
         }
         running.endMilliseconds = running.startMilliseconds + duration
         self.state = .on(running, heard: now)
-        // Without a start it is about the break that runs.
-        return .signal(self.signal(.out, at: nil, duration: duration, raw: raw))
+        // With the start of the break: a gateway that takes it late, when that is over, must not begin another one.
+        return .signal(self.signal(.out, at: running.startMilliseconds, duration: duration, raw: raw))
     }
 
     /// The break that runs, as far as the source told of it.
@@ -76,7 +76,7 @@ struct OnAirBreak: Hashable, Sendable {
 
     private func signal(
         _ kind: ProgrammeSignal.Kind,
-        at moment: Int?,
+        at moment: Int,
         duration: Int?,
         raw: [UInt8]
     ) -> ProgrammeSignal {
@@ -85,9 +85,9 @@ struct OnAirBreak: Hashable, Sendable {
             source: self.source,
             eventID: AutomationMapping.eventID,
             kind: kind,
-            start: moment.map { .at(Date(timeIntervalSince1970: Double($0) / 1_000)) },
+            start: .at(Date(timeIntervalSince1970: Double(moment) / 1_000)),
             // It stays where it was when the gateway was away for a while.
-            isProgrammeTime: moment != nil,
+            isProgrammeTime: true,
             duration: duration.map { .milliseconds($0) },
             raw: Array(raw.prefix(Self.rawBytesMax))
         )

@@ -47,7 +47,7 @@ struct RadioSignalsTests {
             Self.metadata("A"), Self.metadata("1", "adw_ad='true';durationMilliseconds='10000';adId='1';"),
             Self.metadata("2", "adw_ad='true';durationMilliseconds='20000';adId='2';"), Self.metadata("B"),
         ])
-        #expect(meanings.dropFirst() == ["out on-air +10000 12s", "out on-air 32s", "in on-air +30000"])
+        #expect(meanings.dropFirst() == ["out on-air +10000 12s", "out on-air +10000 32s", "in on-air +30000"])
     }
 
     @Test func `ads that play as the watch begins open no break, and their end is told`() {
@@ -77,7 +77,7 @@ struct RadioSignalsTests {
     }
 
     @Test func `an ad after the end that the ads before said begins another break, with its own length`() {
-        for (later, text) in [(32_000, "out on-air 64s"), (32_001, "out on-air +32001 32s")] {
+        for (later, text) in [(32_000, "out on-air +0 64s"), (32_001, "out on-air +32001 32s")] {
             var onAir = OnAirBreak(stream: "radio1", source: "studio")
             let ad = AutomationElement(isAd: true, durationMilliseconds: 30_000)
             _ = onAir.begin(ad, raw: [], atMilliseconds: Cues.noon)
@@ -89,7 +89,7 @@ struct RadioSignalsTests {
         }
     }
 
-    @Test func `a signal that says when is in programme time, so that the gateway takes it late`() {
+    @Test func `signals are in programme time, so that the gateway takes them late`() {
         var onAir = OnAirBreak(stream: "radio1", source: "studio")
         let meanings = [(true, 0), (true, 10_000), (false, 20_000)]
             .map { (isAd, later) in
@@ -99,8 +99,7 @@ struct RadioSignalsTests {
         let isProgrammeTime = meanings.map { meaning -> Bool? in
             if case .signal(let signal) = meaning { signal.isProgrammeTime } else { nil }
         }
-        // The second ad says no start: it is about the break that runs.
-        #expect(isProgrammeTime == [true, false, true])
+        #expect(isProgrammeTime == [true, true, true])
     }
 
     @Test func `lines are elements, and a bad one is refused with its fault`() {
