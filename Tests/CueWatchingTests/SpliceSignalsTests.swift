@@ -182,6 +182,14 @@ struct SpliceSignalsTests {
         #expect(short(try source.take(end)) == ["ignored: lies in the break segment-1"])
     }
 
+    @Test func `a break with the number of a segment inside it is not taken back with that`() throws {
+        var source = Source()
+        #expect(signals(try source.take(Cues.segment(5, 0x34, seconds: 30))) == ["out segment-5 +10000 30s"])
+        #expect(signals(try source.take(Cues.segment(5, 0x22, seconds: 60))) == ["out segment-5 +10000 60s"])
+        #expect(signals(try source.take(Cues.segment(5, 0x35, pts: 2_700_000))) == [])
+        #expect(signals(try source.take(Cues.segment(5, 0x23, pts: 4_500_000))) == ["in segment-5 +50000"])
+    }
+
     @Test func `a programme that begins ends the breaks that run, where the rule says so`() throws {
         var rule = SegmentationRule()
         rule.endingTypes = [0x10, 0x12]

@@ -279,6 +279,8 @@ package struct SpliceSignals: Hashable, Sendable {
             else { continue }
             inner.outer = outer.key
             self.events[inner.key] = inner
+            // Segments of several types may have one number: at the gateway both are one event, which the begin changes.
+            guard inner.key.eventID != outer.key.eventID else { continue }
             let cancel = CueObservation.Meaning.signal(self.signal(.cancel, inner.key.eventID, at: nil, raw: raw))
             if inner.start <= outer.start + self.limits.toleranceMilliseconds {
                 after.append(cancel)
