@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import CuecastBroadcast
 import Foundation
 import Testing
 
