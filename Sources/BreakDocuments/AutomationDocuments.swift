@@ -29,6 +29,8 @@ extension AutomationFields {
     }
 
     private mutating func add(_ node: JSONNode, path: String) throws(AutomationFault) {
+        // No mapping names a field inside; each would have the long name before its own.
+        guard path.utf8.count <= AutomationLimits.nameBytesMax else { return }
         func inside(_ name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
         switch node.value {
         case .object(let members):

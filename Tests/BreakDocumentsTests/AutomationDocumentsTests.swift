@@ -48,6 +48,15 @@ struct AutomationDocumentsTests {
         )
     }
 
+    @Test func `a field with a longer name than mappings may have is passed over, with all that is in it`() throws {
+        let longest = String(repeating: "x", count: AutomationLimits.nameBytesMax)
+        let inner = String(repeating: "y", count: AutomationLimits.nameBytesMax - 2)
+        let many = (0...AutomationLimits.fieldsMax).map(String.init).joined(separator: ",")
+        let document = #"{"\#(longest)":1,"\#(longest)x":[\#(many)],"o":{"\#(inner)":2,"\#(inner)y":3}}"#
+        let fields = try AutomationFields(json: Array(document.utf8))
+        #expect(fields[longest] == "1" && fields["o/\(inner)"] == "2" && fields.count == 2)
+    }
+
     private static func mappings(_ text: String) throws(DocumentFault) -> [AutomationMapping] {
         try AutomationMappingDocument.read(Array(text.utf8))
     }

@@ -57,6 +57,18 @@ struct SpliceSignalsTests {
         #expect(short(try source.take(back, atMilliseconds: 9_500)) == ["ignored: a repeat of what was said before"])
     }
 
+    @Test func `a cue at once after the planned end means another break, also with the same number`() throws {
+        var source = Source()
+        let cue = Cues.insert(1, pts: nil)
+        #expect(short(try source.take(cue)) == ["out splice-1 +0 30s"])
+        let last = 30_000 + SpliceSignalLimits().toleranceMilliseconds
+        let again = short(try source.take(cue, atMilliseconds: last))
+        #expect(again == ["ignored: a repeat of what was said before"])
+        #expect(short(try source.take(cue, atMilliseconds: last + 1)) == ["out splice-1 +32001 30s"])
+        let back = Cues.insert(1, out: false, pts: nil, seconds: nil)
+        #expect(short(try source.take(back, atMilliseconds: 50_000)) == ["in splice-1 +50000"])
+    }
+
     @Test func `components have the time of the first one, and a duration of 0 is none`() throws {
         var source = Source()
         let event = SpliceInsert.Event(
@@ -168,6 +180,14 @@ struct SpliceSignalsTests {
         )
         let end = Cues.segment(2, 0x31, pts: 2_250_000)
         #expect(short(try source.take(end)) == ["ignored: lies in the break segment-1"])
+    }
+
+    @Test func `a break with the number of a segment inside it is not taken back with that`() throws {
+        var source = Source()
+        #expect(signals(try source.take(Cues.segment(5, 0x34, seconds: 30))) == ["out segment-5 +10000 30s"])
+        #expect(signals(try source.take(Cues.segment(5, 0x22, seconds: 60))) == ["out segment-5 +10000 60s"])
+        #expect(signals(try source.take(Cues.segment(5, 0x35, pts: 2_700_000))) == [])
+        #expect(signals(try source.take(Cues.segment(5, 0x23, pts: 4_500_000))) == ["in segment-5 +50000"])
     }
 
     @Test func `a programme that begins ends the breaks that run, where the rule says so`() throws {

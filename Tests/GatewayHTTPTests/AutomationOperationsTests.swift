@@ -108,6 +108,27 @@ struct AutomationOperationsTests {
             }
     }
 
+    @Test func `the start that a message says is in programme time, and may be late`() async throws {
+        let (asked, desk) = (AskedRequests(), try SignalDesk())
+        var mapping = AutomationMapping(name: "studio2", type: ["type"], ads: .values(["ad"]))
+        mapping.start = ["began"]
+        var parts = try await self.parts(desk, asked)
+        parts.mappings = [mapping]
+        let headers = try await self.headers()
+        try await parts.serve { peer in
+            let began = desk.now.microseconds / 1_000_000
+            desk.advance(by: .seconds(60))
+            for (type, later) in [("ad", 0), ("song", 30)] {
+                let query = "type=\(type)&began=\(began + Int64(later))"
+                let answer = try await peer.get("/v1/streams/radio1/signals/studio2?\(query)", headers: headers)
+                #expect(answer.status == 200, "\(answer.body)")
+                let signal = Self.signal(asked)
+                let start = Timestamp(microseconds: (began + Int64(later)) * 1_000_000)
+                #expect(signal?.start == .at(start) && signal?.isProgrammeTime == true)
+            }
+        }
+    }
+
     @Test func `a HEAD says only that there would be an answer`() async throws {
         let asked = AskedRequests()
         let headers = try await self.headers()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import AdFormats
 import CuecastWire
 import Foundation
 import Gateway
@@ -103,6 +104,8 @@ struct Parts: Sendable {
     var identity: HTTPIdentityHolder?
     /// The answers for broadcasters; `nil`: as without a gateway.
     var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
+    /// The mappings for messages of automation systems.
+    var mappings = AutomationMapping.ready
     /// The audit's store; `nil`: none.
     var audit: InMemoryAudit? = InMemoryAudit()
     /// Which requests are traced; `nil`: none.
@@ -121,6 +124,7 @@ struct Parts: Sendable {
         health.alarms = { parts.alarms }
         var breaks = HTTPParts.Breaks(board: { parts.running?.board ?? parts.runningBoard?() ?? parts.board })
         if let broadcast { breaks.broadcast = broadcast }
+        breaks.mappings = { parts.mappings }
         var administration = HTTPParts.Administration(reload: self.reload)
         if let audit {
             administration.audit = { try await audit.records($0) }

@@ -41,7 +41,8 @@ package struct AutomationFault: Error, Hashable, Sendable, CustomStringConvertib
 /// A message of an automation system about the element that begins, as fields with names, whatever form it had.
 ///
 /// Names do not distinguish upper and lower case of A to Z. A field that is there twice has its first value. Fields inside others have
-/// both names with `/` between them; an attribute of XML has `@` before its name.
+/// both names with `/` between them; an attribute of XML has `@` before its name. A field with a longer name than mappings may have is
+/// passed over.
 package struct AutomationFields: Hashable, Sendable {
     private var values: [String: String] = [:]
 
@@ -55,6 +56,7 @@ package struct AutomationFields: Hashable, Sendable {
 
     /// Adds a field; one that is there stays.
     package mutating func add(_ name: String, _ value: String) throws(AutomationFault) {
+        guard name.utf8.count <= AutomationLimits.nameBytesMax else { return }
         let key = Self.folded(name)
         guard self.values[key] == nil else { return }
         guard self.values.count < AutomationLimits.fieldsMax else {
@@ -146,6 +148,8 @@ package struct AutomationFields: Hashable, Sendable {
     }
 
     private mutating func add(_ element: MarkupElement, path: String) throws(AutomationFault) {
+        // No mapping names a field inside; each would have the long name before its own.
+        guard path.utf8.count <= AutomationLimits.nameBytesMax else { return }
         for attribute in element.attributes { try self.add("\(path)@\(attribute.name)", attribute.value) }
         for child in element.children {
             let name = path.isEmpty ? child.name : "\(path)/\(child.name)"

@@ -23,8 +23,8 @@ struct OnAirBreak: Hashable, Sendable {
         case on(AutomationSignal.Running, heard: Int)
     }
 
-    /// How long after its end, or after its last ad where no end is known, a break still counts as running, in milliseconds (10 min):
-    /// its end may never be told.
+    /// How long after its last ad a break whose end is not known still counts as running, in milliseconds (10 min): its end may never
+    /// be told.
     static let silenceMillisecondsMax = 600_000
 
     private let stream: String
@@ -63,20 +63,20 @@ struct OnAirBreak: Hashable, Sendable {
         }
         running.endMilliseconds = running.startMilliseconds + duration
         self.state = .on(running, heard: now)
-        // Without a start it is about the break that runs.
-        return .signal(self.signal(.out, at: nil, duration: duration, raw: raw))
+        // With the start of the break: a gateway that takes it late, when that is over, must not begin another one.
+        return .signal(self.signal(.out, at: running.startMilliseconds, duration: duration, raw: raw))
     }
 
     /// The break that runs, as far as the source told of it.
     private func running(at now: Int) -> AutomationSignal.Running? {
         guard case .on(let running, let heard) = self.state else { return nil }
-        let last = max(running.endMilliseconds ?? heard, heard)
-        return now - last <= Self.silenceMillisecondsMax ? running : nil
+        // At the gateway it is over then, and the next ad begins another break, which is not as long as both.
+        return now <= running.endMilliseconds ?? (heard + Self.silenceMillisecondsMax) ? running : nil
     }
 
     private func signal(
         _ kind: ProgrammeSignal.Kind,
-        at moment: Int?,
+        at moment: Int,
         duration: Int?,
         raw: [UInt8]
     ) -> ProgrammeSignal {
@@ -85,7 +85,9 @@ struct OnAirBreak: Hashable, Sendable {
             source: self.source,
             eventID: AutomationMapping.eventID,
             kind: kind,
-            start: moment.map { .at(Date(timeIntervalSince1970: Double($0) / 1_000)) },
+            start: .at(Date(timeIntervalSince1970: Double(moment) / 1_000)),
+            // It stays where it was when the gateway was away for a while.
+            isProgrammeTime: true,
             duration: duration.map { .milliseconds($0) },
             raw: Array(raw.prefix(Self.rawBytesMax))
         )

@@ -215,7 +215,7 @@ package struct SpliceSignals: Hashable, Sendable {
         let said = SpliceEvents.Said(ticks: signal.ticks, durationTicks: ticks)
         var known = self.events[key]
         // The id of an event that ended long ago, or is far away in time, means another event.
-        if let event = known, self.isAnother(event, moment) { known = nil }
+        if let event = known, self.isAnother(event, moment, isAtOnce: said.ticks == nil) { known = nil }
         if var event = known {
             event.heard = now
             self.events[key] = event
@@ -242,7 +242,9 @@ package struct SpliceSignals: Hashable, Sendable {
     }
 
     /// Whether an event that is remembered with a number is not the one that begins at a moment.
-    private func isAnother(_ event: SpliceEvents.Event, _ moment: Int) -> Bool {
+    private func isAnother(_ event: SpliceEvents.Event, _ moment: Int, isAtOnce: Bool) -> Bool {
+        // "At once" after the planned end is no repeat: an encoder may have one number for all breaks.
+        if isAtOnce, let end = event.end, moment > end + self.limits.toleranceMilliseconds { return true }
         let reach = self.limits.rememberedMilliseconds
         return event.hasEnded && moment > self.events.lastMoment(of: event)
             || moment > self.events.lastMoment(of: event) + reach || moment < event.start - reach
@@ -277,6 +279,8 @@ package struct SpliceSignals: Hashable, Sendable {
             else { continue }
             inner.outer = outer.key
             self.events[inner.key] = inner
+            // Segments of several types may have one number: at the gateway both are one event, which the begin changes.
+            guard inner.key.eventID != outer.key.eventID else { continue }
             let cancel = CueObservation.Meaning.signal(self.signal(.cancel, inner.key.eventID, at: nil, raw: raw))
             if inner.start <= outer.start + self.limits.toleranceMilliseconds {
                 after.append(cancel)

@@ -211,6 +211,8 @@ extension BroadcastRequest.Signal {
             name: name,
             kind: signal.kind == .out ? .out : .in,
             start: signal.startMilliseconds.map { .at(Timestamp(microseconds: Int64($0) * 1_000)) },
+            // The element began then, however long its message took, and whatever fraction of a second is not said.
+            isProgrammeTime: signal.startMilliseconds != nil,
             duration: signal.durationMilliseconds.map { .milliseconds($0) },
             raw: Array(read.utf8.prefix(WireLimits.signalRawBytesMax))
         )

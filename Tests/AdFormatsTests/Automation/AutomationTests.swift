@@ -50,6 +50,15 @@ struct AutomationTests {
         }
     }
 
+    @Test func `a field with a longer name than mappings may have is passed over, with all that is in it`() throws {
+        let longest = String(repeating: "x", count: AutomationLimits.nameBytesMax)
+        let inside = String(repeating: "<a/>", count: 100)
+        let document = "<n><\(longest)>1</\(longest)><\(longest)y b=\"2\">\(inside)</\(longest)y></n>"
+        let fields = try AutomationFields(xml: Array(document.utf8))
+        #expect(fields[longest] == "1" && fields.count == 1)
+        #expect(try Self.form("\(longest)=1&\(longest)y=2").count == 1)
+    }
+
     @Test func `a line is read by a pattern, or as a form`() throws {
         let pattern = try TextPattern(#"^(?<type>\w+)\|(?<duration>[^|]*)"#)
         let fields = try AutomationFields(line: Array("spot|30|more\r\n".utf8), pattern: pattern)

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import CuecastBroadcast
 import Foundation
 import Testing
 
@@ -47,7 +48,7 @@ struct RadioSignalsTests {
             Self.metadata("A"), Self.metadata("1", "adw_ad='true';durationMilliseconds='10000';adId='1';"),
             Self.metadata("2", "adw_ad='true';durationMilliseconds='20000';adId='2';"), Self.metadata("B"),
         ])
-        #expect(meanings.dropFirst() == ["out on-air +10000 12s", "out on-air 32s", "in on-air +30000"])
+        #expect(meanings.dropFirst() == ["out on-air +10000 12s", "out on-air +10000 32s", "in on-air +30000"])
     }
 
     @Test func `ads that play as the watch begins open no break, and their end is told`() {
@@ -74,6 +75,32 @@ struct RadioSignalsTests {
             let isSignal = if case .signal = next { true } else { false }
             #expect(isSignal == isNew)
         }
+    }
+
+    @Test func `an ad after the end that the ads before said begins another break, with its own length`() {
+        for (later, text) in [(32_000, "out on-air +0 64s"), (32_001, "out on-air +32001 32s")] {
+            var onAir = OnAirBreak(stream: "radio1", source: "studio")
+            let ad = AutomationElement(isAd: true, durationMilliseconds: 30_000)
+            _ = onAir.begin(ad, raw: [], atMilliseconds: Cues.noon)
+            guard case .signal(let next) = onAir.begin(ad, raw: [], atMilliseconds: Cues.noon + later) else {
+                Issue.record("the ad after \(later) ms is no signal")
+                continue
+            }
+            #expect(short(next) == text)
+        }
+    }
+
+    @Test func `signals are in programme time, so that the gateway takes them late`() {
+        var onAir = OnAirBreak(stream: "radio1", source: "studio")
+        let meanings = [(true, 0), (true, 10_000), (false, 20_000)]
+            .map { (isAd, later) in
+                let element = AutomationElement(isAd: isAd, durationMilliseconds: isAd ? 30_000 : nil)
+                return onAir.begin(element, raw: [], atMilliseconds: Cues.noon + later)
+            }
+        let isProgrammeTime = meanings.map { meaning -> Bool? in
+            if case .signal(let signal) = meaning { signal.isProgrammeTime } else { nil }
+        }
+        #expect(isProgrammeTime == [true, true, true])
     }
 
     @Test func `lines are elements, and a bad one is refused with its fault`() {

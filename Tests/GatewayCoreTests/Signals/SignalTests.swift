@@ -179,6 +179,19 @@ struct SignalTests {
         _ = open.ask(.publish(Sample.publish("noon", start: .at(Sample.at(20)), duration: nil)), at: 1)
         #expect(open.ask(Cues.out(at: 21, lasting: 40), at: 2).word == "silently")
         #expect(open["noon"]?.end == Sample.at(60), "it says no length: a signal may")
+        #expect(open.ask(Cues.cancel(), at: 3).word == "silently")
+        #expect(open["noon"]?.record.duration == nil, "as it was published")
+    }
+
+    @Test func `a signal without a length leaves a break open that a broadcaster published so`() {
+        var desk = Cues.desk()
+        _ = desk.ask(.publish(Sample.publish("noon", start: .at(Sample.at(20)), duration: nil)), at: 1)
+        let end = desk["noon"]?.end
+        #expect(desk.ask(Cues.out(at: 21), at: 2).word == "silently")
+        #expect(desk["noon"]?.record.duration == nil && desk["noon"]?.end == end)
+        desk.tick(at: 12)
+        #expect(desk.ask(Cues.back(at: 50), at: 40).word == "ended")
+        #expect(desk["noon"]?.end == Sample.at(50))
     }
 
     @Test func `what a broadcaster changes on a signalled break stays until a signal says something new`() {

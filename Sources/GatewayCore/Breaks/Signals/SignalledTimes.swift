@@ -20,7 +20,8 @@ struct SignalledTimes: Hashable, Sendable {
         let claims = signals.byPrecedence.filter { !$0.isCancelled }
         self.start = claims.first?.start
         self.isProgrammeTime = claims.first?.isProgrammeTime ?? false
-        self.duration = signals.defaultDuration
+        // A break that a broadcaster published without a length lasts until it is ended, unless a signal says otherwise.
+        self.duration = signals.opened ? signals.defaultDuration : nil
         guard let ending = claims.first(where: { $0.end != nil || $0.duration != nil }) else { return }
         self.duration = ending.duration ?? self.duration
         self.end = ending.end
