@@ -45,6 +45,8 @@ struct SignalTests {
         #expect(known?.key == desk.cued.first?.key && known?.start == Sample.at(20) && known?.isOver == false)
         #expect(known?.end == Sample.at(61))
         #expect(desk.board.signalled(Cues.name("radio", "8"), on: Sample.stream, at: Sample.at(3)) == nil)
+        // A break that was never announced does not run.
+        desk.tick(at: 21)
         let later = desk.board.signalled(Cues.name("radio", "7"), on: Sample.stream, at: Sample.at(661))
         #expect(later?.isOver == true)
         #expect(desk.board.signalled(Cues.name("radio", "7"), on: Sample.stream, at: Sample.at(662)) == nil)
