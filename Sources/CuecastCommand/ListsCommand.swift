@@ -30,10 +30,10 @@ struct Lists: AsyncParsableCommand {
         @Option(help: "table or json.") var format: OutputFormat = .table
         @OptionGroup var gateway: BroadcasterOptions
 
+        func validate() throws { try self.ads.requireSource() }
+
         func run() async throws {
-            guard let advertisements = try self.ads.read()?.advertisements else {
-                throw ValidationError("Give --vast or --ads.")
-            }
+            let advertisements = try self.ads.read()?.advertisements ?? []
             let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
                 try await client.putList(
                     name: name,

@@ -20,9 +20,17 @@ struct AdsOptions: ParsableArguments {
     @Flag(help: "Take all stand-alone ads of a VAST document without a pod, not only the first that can be played.")
     var all = false
 
+    func validate() throws {
+        if self.vast != nil, self.ads != nil { throw ValidationError("Give one of --vast and --ads.") }
+    }
+
+    /// Fails where no source is given: for commands that need ads.
+    func requireSource() throws {
+        if self.vast == nil, self.ads == nil { throw ValidationError("Give --vast or --ads.") }
+    }
+
     /// The ads; `nil`: no source was given.
     func read() throws -> (advertisements: [AdvertisementDescription], source: String)? {
-        if self.vast != nil, self.ads != nil { throw ValidationError("Give one of --vast and --ads.") }
         if let path = self.vast {
             let document = try Self.contents(of: path)
             do throws(AdFormatError) {
@@ -100,7 +108,7 @@ struct Publish: AsyncParsableCommand {
         let moment = try self.start.moment()
         let said = [moment != nil, self.cued, self.preStream].count { $0 }
         guard said <= 1 else { throw ValidationError("Give one of --in, --at, --now, --cued and --pre-stream.") }
-        guard self.ads.vast != nil || self.ads.ads != nil else { throw ValidationError("Give --vast or --ads.") }
+        try self.ads.requireSource()
         if self.hold != nil, !self.cued, !self.preStream {
             throw ValidationError("--hold goes with --cued or --pre-stream.")
         }

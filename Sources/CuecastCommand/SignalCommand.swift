@@ -22,7 +22,9 @@ struct Signal: AsyncParsableCommand {
     @Option(help: "The stream.")
     var stream: String
 
-    @Option(help: "Who says it: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'.")
+    @Option(
+        help: "The name of the source, as the cue policy has it: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'."
+    )
     var source: String
 
     @Option(help: "The id of the event; 'in' and 'cancel' mean the break of the 'out' with the same one.")
