@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
+import CueWatching
 import CuecastBroadcast
 import CuecastWire
 import Foundation
@@ -119,7 +120,8 @@ struct BreakPrinter {
     }
 
     static func text(_ date: Date) -> String {
-        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        // Foundation's own format cuts a date to the millisecond below. Half of all whole milliseconds are a little less as a date.
+        WatchLine.text(ofMilliseconds: Int((date.timeIntervalSince1970 * 1_000).rounded()))
     }
 }
 

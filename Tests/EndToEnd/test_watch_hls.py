@@ -285,10 +285,15 @@ class SentCues(unittest.TestCase):
         self.assertIn("NO_TIME_REFERENCE", gateway.run(*command, SPLICE_INSERT, code=65))
         self.assertIn("TOO_FAR", gateway.run(*command, SPLICE_INSERT, "--pts-now", "0", code=65))
         self.assertEqual(json.loads(gateway.run("breaks", "--format", "json")), [])
-        # 30 s before the cue's time.
-        made = json.loads(gateway.run(*command, SPLICE_INSERT, "--pts-now", str(1936310318 - 30 * 90_000), "--format", "json"))
+        # Half an hour before the cue's time, however slow the machine is.
+        made = json.loads(gateway.run(*command, SPLICE_INSERT, "--pts-now", str(1936310318 - 1_800 * 90_000), "--format", "json"))
         again = json.loads(gateway.run(*command, SPLICE_INSERT, "--at", made["start"], "--format", "json"))
         self.assertEqual((again["break"], again["start"]), (made["break"], made["start"]))
+        # Half of all whole milliseconds are a little less as a floating-point number: each is printed as it was said.
+        for millisecond in range(8):
+            start = f"{made['start'][:-4]}{millisecond:03}Z"
+            moved = json.loads(gateway.run(*command, SPLICE_INSERT, "--at", start, "--format", "json"))
+            self.assertEqual((moved["break"], moved["start"]), (made["break"], start))
         with tempfile.NamedTemporaryFile("w") as file:
             file.write(SPLICE_INSERT)
             file.flush()

@@ -108,7 +108,10 @@ package struct WatchLine: Encodable, Hashable, Sendable {
     }
 
     /// RFC 3339 with milliseconds.
-    static func text(ofMilliseconds milliseconds: Int) -> String {
+    ///
+    /// - Parameter milliseconds: since 1970.
+    /// - Returns: for instance `2026-11-21T12:00:10.000Z`.
+    package static func text(ofMilliseconds milliseconds: Int) -> String {
         let (microseconds, overflows) = Int64(milliseconds).multipliedReportingOverflow(by: 1_000)
         let text = Timestamp(microseconds: overflows ? .max : microseconds).description
         // Whole milliseconds: the last three digits before the Z are zeros.
