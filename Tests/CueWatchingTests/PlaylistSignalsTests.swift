@@ -27,11 +27,7 @@ struct PlaylistSignalsTests {
                 text += (tags.isEmpty ? "" : tags + "\n") + "#EXTINF:6.0,\nsegment\(first + index).ts\n"
             }
             let reading = try self.watch.read(Array(text.utf8), atMilliseconds: self.now)
-            var observations: [CueObservation] = []
-            for event in reading.events {
-                observations += self.signals.observations(of: event, atMilliseconds: self.now)
-            }
-            return observations
+            return self.signals.observations(of: reading.events, atMilliseconds: self.now)
         }
     }
 
@@ -132,6 +128,45 @@ struct PlaylistSignalsTests {
         #expect(said.count == 2 && said.allSatisfy { $0.hasPrefix("ignored: it was over 1") }, "\(said)")
     }
 
+    @Test(arguments: [false, true])
+    func `a watcher that begins late in a break without a duration knows the event of its end`(
+        hasSection: Bool
+    ) throws {
+        let id = hasSection ? "splice-7" : "hls-1795780806000"
+        var watched = Watched()
+        watched.now = Cues.noon + 6_000 + 200_000
+        let section = try Cues.insert(7, seconds: nil).base64()
+        let out = (hasSection ? "#EXT-OATCLS-SCTE35:\(section)\n" : "") + "#EXT-X-CUE-OUT"
+        #expect(short(try watched.read(["", out, ""])) == ["out \(id) +6000"])
+        #expect(short(try watched.read(first: 1, [out, "", "#EXT-X-CUE-IN"])) == ["in \(id) +18000"])
+    }
+
+    @Test func `a break without a duration is over with its end, with the next break, or after so long`() throws {
+        let late = PlaylistSignals.latenessMillisecondsMax
+        for end in ["#EXT-X-CUE-IN", "#EXT-X-CUE-OUT:600"] {
+            var watched = Watched()
+            watched.now = Cues.noon + 18_000 + late
+            let first = short(try watched.read(["", "#EXT-X-CUE-OUT", "", end]))
+            #expect(first.count == 2 && first[0] == "out hls-1795780806000 +6000", "\(first)")
+            var later = Watched()
+            later.now = Cues.noon + 18_001 + late
+            let said = short(try later.read(["", "#EXT-X-CUE-OUT", "", end]))
+            #expect(said.first?.hasPrefix("ignored: it was over 120.001 s ago") == true, "\(said)")
+        }
+        var longest = Watched()
+        longest.now = Cues.noon + 6_000 + 3_600_000
+        #expect(short(try longest.read(["", "#EXT-X-CUE-OUT"])) == ["out hls-1795780806000 +6000"])
+        var past = Watched()
+        past.now = Cues.noon + 6_001 + 3_600_000
+        let said = short(try past.read(["", "#EXT-X-CUE-OUT"]))
+        #expect(said == ["ignored: it began 3600.001 s ago, and no end of it is known"], "\(said)")
+        // A section may say the duration.
+        var section = Watched()
+        section.now = Cues.noon + 6_000 + 60_294 + late
+        let sectionSaid = short(try section.read(["", "#EXT-OATCLS-SCTE35:\(Self.insert)\n#EXT-X-CUE-OUT"]))
+        #expect(sectionSaid.count == 1 && sectionSaid[0].hasPrefix("ignored: it was over 120"), "\(sectionSaid)")
+    }
+
     @Test func `times that no live stream has are refused`() throws {
         var watched = Watched()
         watched.now = Cues.noon - 3_600_000 + 6_000
@@ -152,9 +187,8 @@ struct PlaylistSignalsTests {
                 "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:\(number)\n#EXT-X-PROGRAM-DATE-TIME:\(date)\n"
                 + "#EXT-X-CUE-OUT:5\n#EXTINF:6,\na\(number).ts\n"
             let now = Cues.noon + number * 60_000
-            for event in try watch.read(Array(text.utf8), atMilliseconds: now).events {
-                #expect(!signals.observations(of: event, atMilliseconds: now).isEmpty)
-            }
+            let events = try watch.read(Array(text.utf8), atMilliseconds: now).events
+            #expect(!signals.observations(of: events, atMilliseconds: now).isEmpty)
             #expect(signals.rememberedBreaks <= PlaylistSignals.rememberedBreaksMax)
         }
         #expect(signals.rememberedBreaks == PlaylistSignals.rememberedBreaksMax)

@@ -64,16 +64,28 @@ package struct PlaylistSignals: Hashable, Sendable {
     /// How many breaks are remembered.
     var rememberedBreaks: Int { self.breaks.count }
 
-    /// Takes an event of a playlist.
+    /// Takes the events of one reading of a playlist.
     ///
     /// - Parameters:
-    ///   - event: the event.
+    ///   - events: the events, in their order.
     ///   - now: the time by the wall clock, in milliseconds since 1970.
-    /// - Returns: the observations, at least one.
-    package mutating func observations(of event: PlaylistEvent, atMilliseconds now: Int) -> [CueObservation] {
+    /// - Returns: the observations, at least one for each event.
+    package mutating func observations(of events: [PlaylistEvent], atMilliseconds now: Int) -> [CueObservation] {
+        var observations: [CueObservation] = []
+        for (index, event) in events.enumerated() {
+            observations += self.observations(of: event, before: events[(index + 1)...], now: now)
+        }
+        return observations
+    }
+
+    private mutating func observations(
+        of event: PlaylistEvent,
+        before later: ArraySlice<PlaylistEvent>,
+        now: Int
+    ) -> [CueObservation] {
         let seen = event.seen
-        if let age = self.ageOfWhatIsOver(event, now: now) {
-            return [self.observation(seen, .ignored(reason: "it was over \(age) ago"))]
+        if let reason = self.reasonToIgnore(event, before: later, now: now) {
+            return [self.observation(seen, .ignored(reason: reason))]
         }
         var observations: [CueObservation] = []
         var fromSection: [CueObservation]?
@@ -102,17 +114,35 @@ package struct PlaylistSignals: Hashable, Sendable {
         CueObservation(stream: self.stream, source: self.source, seen: seen, meaning: meaning)
     }
 
-    /// How long ago an event was over that the gateway would not take any more; `nil`: it matters.
+    /// Why the gateway would not take an event any more; `nil`: it matters.
     ///
-    /// The first playlist that is read may have a window of hours.
-    private func ageOfWhatIsOver(_ event: PlaylistEvent, now: Int) -> String? {
-        let isOfKnown = self.index(of: event) != nil
-        guard !isOfKnown else { return nil }
-        let (end, overflows) = event.timeMilliseconds.addingReportingOverflow(
-            event.kind == .in ? 0 : min(event.durationMilliseconds ?? 0, self.limits.breakMillisecondsMax)
-        )
-        guard !overflows, end < now - Self.latenessMillisecondsMax else { return nil }
-        return Duration.milliseconds(now - end).inSecondsText
+    /// The first playlist that is read may have a window of hours. A break without a length goes on until its end is said: the
+    /// watcher must know its begin, however old, so that the end is that of the same event.
+    private func reasonToIgnore(_ event: PlaylistEvent, before later: ArraySlice<PlaylistEvent>, now: Int) -> String? {
+        guard self.index(of: event) == nil else { return nil }
+        let (age, overflows) = now.subtractingReportingOverflow(event.timeMilliseconds)
+        guard !overflows, age > Self.latenessMillisecondsMax else { return nil }
+        guard event.kind == .out || event.kind == .update else { return Self.whatIsOver(age) }
+        if let duration = Self.durationMilliseconds(of: event) {
+            return Self.whatIsOver(age - min(duration, self.limits.breakMillisecondsMax))
+        }
+        if let end = later.first(where: { $0.ends(event, tolerance: Self.toleranceMilliseconds) }) {
+            return Self.whatIsOver(now - end.timeMilliseconds)
+        }
+        // No signal may be about a time that is further away.
+        guard age > self.limits.distanceMillisecondsMax else { return nil }
+        return "it began \(Duration.milliseconds(age).inSecondsText) ago, and no end of it is known"
+    }
+
+    private static func whatIsOver(_ age: Int) -> String? {
+        age > Self.latenessMillisecondsMax ? "it was over \(Duration.milliseconds(age).inSecondsText) ago" : nil
+    }
+
+    /// How long the break of a mark is, by the mark or else by its section.
+    private static func durationMilliseconds(of event: PlaylistEvent) -> Int? {
+        if let duration = event.durationMilliseconds { return duration }
+        guard let bytes = event.scte35, let section = try? SpliceInfoSection(bytes: bytes) else { return nil }
+        return section.signals.first { $0.kind == .out }?.durationTicks.map { Int($0 / 90) }
     }
 
     // MARK: Events of a break
@@ -244,6 +274,19 @@ package struct PlaylistSignals: Hashable, Sendable {
 }
 
 extension PlaylistEvent {
+    /// Whether the break of an earlier mark is over with this one: it is the mark's end, or the next break begins.
+    fileprivate func ends(_ begin: PlaylistEvent, tolerance: Int) -> Bool {
+        switch self.kind {
+        case .in:
+            begin.timeMilliseconds < self.timeMilliseconds
+                && (begin.id == nil || self.id == nil || begin.id == self.id)
+        case .out:
+            begin.timeMilliseconds < self.timeMilliseconds - tolerance
+                && (begin.id == nil || begin.id != self.id)
+        default: false
+        }
+    }
+
     /// A sentence for people about the mark.
     fileprivate var seen: String {
         var text = "\(self.tag.rawValue) on line \(self.line)"

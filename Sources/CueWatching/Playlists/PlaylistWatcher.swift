@@ -189,10 +189,8 @@ package struct PlaylistWatcher: Sendable {
         for fault in reading.faults {
             await self.tell(fault.tag, CueRefusal(.badSource, "\(url.shown): \(fault)"), &course)
         }
-        for event in reading.events {
-            for observation in course.signals.observations(of: event, atMilliseconds: now) {
-                await self.sender.take(observation)
-            }
+        for observation in course.signals.observations(of: reading.events, atMilliseconds: now) {
+            await self.sender.take(observation)
         }
         if let wait = reading.reloadAfterMilliseconds { return .again(afterMilliseconds: wait) }
         await self.tell("end", nil, &course)
