@@ -269,7 +269,10 @@ package struct StreamBoard: Hashable, Sendable {
         return found.flatMap { self.breaks[$0] }
     }
 
-    /// The breaks that were not cancelled, with a start at most so far from an instant that end no earlier than so long before it.
+    /// The breaks that were not cancelled with a start at most so far from an instant, by the break itself or by a signal about it.
+    ///
+    /// Those that start there themselves come first, in the order of time. A broadcaster may have moved a break far from what the
+    /// signals say.
     func starting(around instant: Timestamp, within distance: Duration) -> [Break] {
         var found: [Break] = []
         let first = BreakInstant(at: instant - distance, number: BreakNumber(rawValue: 0))
@@ -279,6 +282,10 @@ package struct StreamBoard: Hashable, Sendable {
             guard start <= instant + distance else { return false }
             if instant - distance <= start, let each = self.breaks[each.id] { found.append(each) }
             return true
+        }
+        for id in self.signals.breaks(startingAround: instant, within: distance) {
+            guard let each = self.breaks[id], each.currentUntil != nil else { continue }
+            found.append(each)
         }
         return found
     }

@@ -206,6 +206,25 @@ struct SignalTests {
         #expect(desk.cued[0].end == Sample.at(65))
     }
 
+    @Test(arguments: ["encoder", "radio"])
+    func `another source joins a break that a broadcaster postponed, by the start from before`(source: String) {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out("playlist", at: 20, lasting: 30), at: 1)
+        let key = desk.cued[0].key
+        #expect(desk.ask(.postpone(.init(key: key, by: .seconds(3_000))), at: 2).word == "silently")
+        #expect(desk.ask(Cues.out(source, at: 21, lasting: 30), at: 3).word == "silently")
+        #expect(desk.cued.map(\.record.start) == [Sample.at(3_020)], "it says nothing new")
+        #expect(desk.cued[0].record.signals?.claims.count == 2)
+        // A new start is followed.
+        #expect(desk.ask(Cues.out(source, at: 60, lasting: 30), at: 4).word == "silently")
+        #expect(desk.cued.map(\.record.start) == [Sample.at(source == "encoder" ? 60 : 3_020)])
+        // What was taken back has no place there any more.
+        #expect(desk.ask(Cues.cancel(source), at: 5).word == "silently")
+        #expect(desk.ask(Cues.cancel("playlist"), at: 5).word == "silently")
+        #expect(desk.ask(Cues.out("studio", at: 20, lasting: 30), at: 6).word == "silently")
+        #expect(desk.cued.count == 2)
+    }
+
     @Test func `a break has so many claims at most`() {
         var desk = Cues.desk()
         for source in 0..<BreakSignals.claimsPerBreakMax {

@@ -17,7 +17,8 @@ import HashTreeCollections
 package enum SignalLimits {
     /// How long after the end of a break a signal of its event still means that break: ids are used again.
     package static let eventKnownFor: Duration = .seconds(600)
-    /// How much further than the tolerance the start of a break may lie from a claim on it: a start that is late counts as now.
+    /// How much further than the tolerance the start of a break may lie from a claim on it, where only the gateway's clock moved it: a
+    /// start that is late counts as now.
     fileprivate static let lateStartMax: Duration = .seconds(10)
     /// How many names are tried for a break that a signal opens.
     private static let namesMax = 16
@@ -157,11 +158,11 @@ extension StreamBoard {
     /// The break that starts closest to an instant, by its own start or by a claim on it; `nil`: none is close enough.
     private func near(_ start: Timestamp, within tolerance: Duration) -> Break? {
         var found: (distance: Duration, each: Break)?
-        for each in self.starting(around: start, within: tolerance + SignalLimits.lateStartMax) {
+        for each in self.starting(around: start, within: tolerance) {
             var starts = each.record.signals?.claims.filter { !$0.isCancelled }.map(\.start) ?? []
             if let own = each.record.start { starts.append(own) }
             guard let distance = starts.map({ $0.gap(to: start) }).min(), distance <= tolerance else { continue }
-            // The intervals follow each other: of two that are as close, the first counts.
+            // Of two that are as close, the first counts.
             if found.map({ distance < $0.distance }) ?? true { found = (distance, each) }
         }
         return found?.each
@@ -211,8 +212,8 @@ extension StreamBoard {
         if !signals.opened, each.record.publish.request.duration != nil { return .silently }
         let (start, duration, ended) = (each.record.start, each.record.duration, each.record.ended)
         // Only what a signal says anew is followed: what a broadcaster changed meanwhile stays.
-        if signals.opened, after.start != before.start, let next = after.start(at: now), next != start,
-            each.state(at: now) != .live
+        if signals.opened, after.start != before.start, !each.wasMoved(from: before, after, signal.rule.tolerance),
+            let next = after.start(at: now), next != start, each.state(at: now) != .live
         {
             let isOwn = after.start == signal.at
             each.move(
@@ -251,6 +252,12 @@ extension StreamBoard {
 }
 
 extension Break {
+    /// Whether a broadcaster moved it away from the start that signals said, and they say no other start now.
+    fileprivate func wasMoved(from before: SignalledTimes, _ after: SignalledTimes, _ tolerance: Duration) -> Bool {
+        guard let start = before.start, let own = self.record.start, let next = after.start else { return false }
+        return own.gap(to: start) > tolerance + SignalLimits.lateStartMax && next.gap(to: start) <= tolerance
+    }
+
     /// Has it last as long as signals say.
     fileprivate mutating func last(_ times: SignalledTimes) throws(Refusal) {
         guard let start = self.record.start else { return }

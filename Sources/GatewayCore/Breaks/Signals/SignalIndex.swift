@@ -16,6 +16,19 @@ struct SignalIndex: Hashable, Sendable {
     }
 
     private var places = SortedTree<Place, BreakID>()
+    /// By the starts that events say which were not taken back: a break itself may start at another time.
+    private var starts = SortedTree<BreakInstant, BreakID>()
+
+    /// The breaks with an event that says a start at most so far from an instant, the earliest such start first.
+    func breaks(startingAround instant: Timestamp, within distance: Duration) -> [BreakID] {
+        var found: [BreakID] = []
+        self.starts.scan(from: BreakInstant(at: instant - distance, number: BreakNumber(rawValue: 0))) { place, id in
+            guard place.at <= instant + distance else { return false }
+            found.append(id)
+            return true
+        }
+        return found
+    }
 
     /// The newest break that an event is about.
     func newest(of name: SignalName) -> BreakID? {
@@ -35,14 +48,31 @@ struct SignalIndex: Hashable, Sendable {
     mutating func replace(_ before: Break?, by after: Break?) {
         let (old, new) = (before?.record.signals?.claims ?? [], after?.record.signals?.claims ?? [])
         // Most breaks have none, and most changes leave them.
-        guard old.map(\.name) != new.map(\.name) else { return }
-        if let before { for claim in old { self.places.removeValue(forKey: Place(claim, of: before)) } }
-        if let after { for claim in new { self.places.updateValue(after.key.id, forKey: Place(claim, of: after)) } }
+        guard old != new else { return }
+        if let before {
+            for claim in old {
+                self.places.removeValue(forKey: Place(claim, of: before))
+                if !claim.isCancelled { self.starts.removeValue(forKey: BreakInstant(claim, of: before)) }
+            }
+        }
+        if let after {
+            for claim in new {
+                self.places.updateValue(after.key.id, forKey: Place(claim, of: after))
+                // Several events of a break may say the same start: that is one place.
+                if !claim.isCancelled { self.starts.updateValue(after.key.id, forKey: BreakInstant(claim, of: after)) }
+            }
+        }
     }
 }
 
 extension SignalIndex.Place {
     fileprivate init(_ claim: SignalClaim, of each: Break) {
         self.init(name: claim.name, number: each.number)
+    }
+}
+
+extension BreakInstant {
+    fileprivate init(_ claim: SignalClaim, of each: Break) {
+        self.init(at: claim.start, number: each.number)
     }
 }
