@@ -111,6 +111,20 @@ struct SignalTests {
         #expect(desk.cued.first?.end == Sample.at(50))
     }
 
+    @Test func `an OUT that moves behind an IN that was told ahead takes that back`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)
+        #expect(desk.ask(Cues.back(at: 40), at: 2).word == "silently")
+        // In front of the end it stands.
+        #expect(desk.ask(Cues.out(at: 39.999, lasting: 30), at: 3).word == "silently")
+        #expect(desk.cued.map(\.end) == [Sample.at(40)])
+        #expect(desk.ask(Cues.out(at: 60, lasting: 30), at: 4).word == "silently")
+        #expect(desk.cued.map(\.record.start) == [Sample.at(60)])
+        #expect(desk.cued.map(\.end) == [Sample.at(90)])
+        #expect(desk.ask(Cues.back(at: 80), at: 5).word == "silently")
+        #expect(desk.cued.map(\.end) == [Sample.at(80)])
+    }
+
     @Test func `a CANCEL withdraws the break before its start and ends it after`() {
         var desk = Cues.desk()
         _ = desk.ask(Cues.out(at: 20, lasting: 30), at: 1)

@@ -296,6 +296,8 @@ extension BreakEntry.Signal {
             if !isSame {
                 next.start = self.at
                 next.isProgrammeTime = self.request.isProgrammeTime
+                // An IN that was told ahead was about the start from before.
+                if let end = next.end, end < next.start + Break.shortest { next.end = nil }
             }
         }
         next.duration = self.request.duration ?? claim.duration
