@@ -139,7 +139,7 @@ class HTTPChanges(unittest.TestCase):
         status, opened = api.ask("POST", path, out)
         self.assertEqual((status, opened["state"], opened["ads"], opened["durationMilliseconds"]),
                          (200, "scheduled", 2, 60_000), opened)
-        self.assertEqual(api.ask("POST", path, out)[1]["break"], opened["break"])
+        self.assertEqual(api.ask("POST", path, {**out, "raw": "/DAC"})[1]["break"], opened["break"])
         other = {**out, "source": "playlist", "at": opened["start"], "raw": "/DAA"}
         del other["in"]
         status, joined = api.ask("POST", path, other)
@@ -150,13 +150,17 @@ class HTTPChanges(unittest.TestCase):
             status, left = api.ask("POST", path, cancel)
             self.assertEqual(status, 200, left)
         self.assertEqual(left["state"], "cancelled")
-        self.assertEqual(api.ask("POST", path, {"source": "a", "event": "1", "kind": "in"})[0], 404)
+        self.assertEqual(api.ask("POST", path, {"source": "a", "event": "1", "kind": "in", "raw": "/DAB"})[0], 404)
         self.assertEqual(api.ask("POST", "/v1/streams/tv/signals", out)[0], 404)
         self.assertEqual(api.ask("DELETE", "/v1/lists/spots")[1]["code"], "WRONG_STATE")
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 404)
         lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 17 and found)
-        self.assertTrue(any("source playlist" in line.get("sentence", "") and line["sentence"].endswith("Raw: /DAA") for line in lines))
+        for outcome, signal, raw in (("changed", "OUT of the event 4711 of the source playlist", "/DAA"),
+                                     ("refused", "IN of the event 1 of the source a", "/DAB"),
+                                     ("unchanged", "OUT of the event 4711 of the source studio", "/DAC")):
+            self.assertTrue(any(line["outcome"] == outcome and signal in line.get("sentence", "")
+                                and line["sentence"].endswith(f"Raw: {raw}") for line in lines), (outcome, lines))
         self.assertLessEqual({("signal", "changed"), ("signal", "unchanged"), ("signal", "refused"), ("putList", "changed"),
                               ("putList", "refused"), ("removeList", "changed"), ("removeList", "refused")},
                              {(line["action"], line["outcome"]) for line in lines})

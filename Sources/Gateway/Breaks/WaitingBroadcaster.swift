@@ -88,8 +88,13 @@ struct WaitingBroadcaster: Sendable {
         case .refused(let refusal):
             record.outcome = .refused
             record.status = refusal.status
-            let sentence = self.signalText.isEmpty ? refusal.sentence : "\(refusal.sentence) \(self.signalText)"
-            record.sentence = AuditLimits.cut(sentence, AuditLimits.auditSentenceBytesMax)
+            // Of a signal, the words of the source are what is looked for: where both are long, the reason is cut.
+            let words = self.signalText.isEmpty ? "" : " \(self.signalText)"
+            let reason = AuditLimits.cut(
+                refusal.sentence,
+                max(AuditLimits.auditSentenceBytesMax - words.utf8.count, 0)
+            )
+            record.sentence = AuditLimits.cut(reason + words, AuditLimits.auditSentenceBytesMax)
         case .list, .adLists: break
         }
         return record
