@@ -94,6 +94,40 @@ struct SignalTests {
         #expect(desk.ask(Cues.out(lasting: 30), at: 27).word == "available", "the next break of the same event")
     }
 
+    @Test func `an event whose next break is told ahead is of both breaks`() {
+        var desk = Cues.desk()
+        #expect(desk.ask(Cues.out(lasting: 30), at: 0).word == "available")
+        #expect(desk.ask(Cues.out(at: 100, lasting: 30), at: 5).word == "silently")
+        // The OUT of the one that runs comes again: with its start, and without any.
+        for again in [Cues.out(at: 0, lasting: 30, programme: true), Cues.out(lasting: 30)] {
+            #expect(desk.ask(again, at: 10).word == "unchanged")
+        }
+        #expect(desk.ask(Cues.out(at: 100, lasting: 30), at: 10).word == "unchanged")
+        #expect(desk.ask(Cues.back(at: 20), at: 11).word == "ended")
+        #expect(desk.cued.map(\.end) == [Sample.at(20), Sample.at(130)])
+        #expect(desk.ask(Cues.back(at: 120), at: 12).word == "silently", "the end of the next one, told ahead")
+        #expect(desk.cued.map(\.end) == [Sample.at(20), Sample.at(120)])
+        #expect(desk.ask(Cues.back(at: 25), at: 25).word == "unchanged", "it is over")
+        // What is taken back is what was said last.
+        #expect(desk.ask(Cues.cancel(), at: 26).word == "silently")
+        #expect(desk.cued.map { $0.state(at: Sample.at(26)) } == [.complete, .cancelled])
+    }
+
+    @Test func `of the breaks of one event only so many are looked at`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(lasting: 5_000), at: 0)
+        func takeNextBack(_ number: Int) {
+            _ = desk.ask(Cues.out(at: 6_000 + Double(number) * 100, lasting: 10), at: 1)
+            _ = desk.ask(Cues.cancel(), at: 1)
+        }
+        for number in 1..<SignalLimits.breaksPerEventMax { takeNextBack(number) }
+        #expect(desk.cued.count == SignalLimits.breaksPerEventMax)
+        #expect(desk.ask(Cues.back(at: 4_000), at: 2).word == "ended")
+        takeNextBack(SignalLimits.breaksPerEventMax)
+        #expect(desk.ask(Cues.back(at: 3_000), at: 3).word == "unchanged", "of the newest one, which was taken back")
+        #expect(desk.cued.first?.end == Sample.at(4_000))
+    }
+
     @Test func `an IN or a CANCEL without an OUT is refused`() {
         var desk = Cues.desk()
         for kind in [Cues.back(), Cues.cancel()] {

@@ -17,6 +17,8 @@ import HashTreeCollections
 package enum SignalLimits {
     /// How long after the end of a break a signal of its event still means that break: ids are used again.
     package static let eventKnownFor: Duration = .seconds(600)
+    /// The most breaks of one event that are looked at, the newest first.
+    package static let breaksPerEventMax = 16
     /// How much further than the tolerance the start of a break may lie from a claim on it, where only the gateway's clock moved it: a
     /// start that is late counts as now.
     fileprivate static let lateStartMax: Duration = .seconds(10)
@@ -69,7 +71,7 @@ extension StreamBoard {
     ///   - facts: about the board.
     /// - Returns: the result of applying it.
     func decide(_ signal: BreakEntry.Signal, asked entry: BreakEntry, _ facts: SignalFacts) -> EntryResult {
-        let known = self.signalled(signal.request.name, at: entry.at)
+        let known = self.signalled(signal.request, saying: signal.at, within: signal.rule.tolerance, at: entry.at)
         switch signal.request.kind {
         case .out:
             if let known, let claim = known.record.signals?[signal.request.name],
@@ -101,13 +103,6 @@ extension StreamBoard {
             cancelled.isCancelled = true
             return self.claim(cancelled, on: known, signal, asked: entry, epoch: facts.epoch)
         }
-    }
-
-    /// The newest break that an event is about, unless that has been over for long.
-    func signalled(_ name: SignalName, at now: Timestamp) -> Break? {
-        guard let id = self.signals.newest(of: name), let each = self.breaks[id] else { return nil }
-        guard each.isOver(at: now), now - each.over > SignalLimits.eventKnownFor else { return each }
-        return nil
     }
 
     /// An OUT of an event that no break knows.

@@ -30,12 +30,13 @@ struct SignalIndex: Hashable, Sendable {
         return found
     }
 
-    /// The newest break that an event is about.
-    func newest(of name: SignalName) -> BreakID? {
-        var found: BreakID?
+    /// The breaks that an event is about, the newest first: at most so many.
+    func newest(_ most: Int, of name: SignalName) -> [BreakID] {
+        var found: [BreakID] = []
         self.places.scan(from: Place(name: name, number: BreakNumber(rawValue: .max))) { place, id in
-            if place.name == name { found = id }
-            return false
+            guard place.name == name else { return false }
+            found.append(id)
+            return found.count < most
         }
         return found
     }

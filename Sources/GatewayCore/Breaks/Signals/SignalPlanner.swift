@@ -85,7 +85,9 @@ extension BroadcastPlanner {
         on board: Board,
         at now: Timestamp
     ) -> Bool {
-        guard let known = board.stream(signal.stream)?.signalled(signal.name, at: now),
+        guard
+            let known = board.stream(signal.stream)?
+                .signalled(signal, saying: said, within: rule.tolerance, at: now),
             let claim = known.record.signals?[signal.name]
         else { return false }
         if signal.kind == .in { return claim.end == said || known.isOver(at: now) }

@@ -17,9 +17,9 @@ package struct SignalledBreak: Hashable, Sendable {
 extension Board {
     /// The newest break that an event is about; `nil`: there is none, or it has been over for so long that the event means the next one.
     package func signalled(_ name: SignalName, on stream: StreamID, at now: Timestamp) -> SignalledBreak? {
-        guard let each = self.stream(stream)?.signalled(name, at: now), let claim = each.record.signals?[name] else {
-            return nil
-        }
+        guard let each = self.stream(stream)?.signalled(name, at: now).first,
+            let claim = each.record.signals?[name]
+        else { return nil }
         let isOpenEnded = each.record.duration == nil && each.record.ended == nil
         return SignalledBreak(
             key: each.key,
