@@ -216,6 +216,35 @@ struct SignalTests {
         #expect(desk.ask(Cues.out(), at: 0).refusal?.sentence.contains("the ad list spots") == true)
     }
 
+    @Test func `a policy that loses its rule while a break runs does not lose the break's end`() {
+        for signal in [Cues.back(), Cues.cancel()] {
+            var desk = Cues.desk()
+            _ = desk.ask(Cues.out(lasting: 30), at: 0)
+            desk.planner.cues = CuePolicy()
+            #expect(desk.ask(Cues.out(lasting: 40), at: 5).word == "NOT_FOUND")
+            #expect(desk.ask(signal, at: 20).word == "ended")
+            #expect(desk.cued.map(\.end) == [Sample.at(20)])
+        }
+        var desk = Desk()
+        for signal in [Cues.back(), Cues.cancel()] {
+            #expect(desk.ask(signal, at: 0).refusal?.sentence.contains("No cue policy is configured") == true)
+        }
+    }
+
+    @Test func `an OUT that changes a break that is there needs no list, and one that opens a break does`() throws {
+        var policy = Cues.policy
+        policy.rules[0].list = try AdListName("other")
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(lasting: 30), at: 0)
+        desk.planner.cues = policy
+        #expect(desk.ask(Cues.out(lasting: 40), at: 5).word == "updated")
+        #expect(desk.cued.map(\.end) == [Sample.at(40)])
+        #expect(desk.cued.first?.record.advertisements == Cues.spots)
+        for opening in [Cues.out("radio", "7", at: 100), Cues.out(at: 100)] {
+            #expect(desk.ask(opening, at: 5).refusal?.sentence.contains("the ad list other") == true)
+        }
+    }
+
     @Test func `a break that a broadcaster published keeps its start and its length`() {
         var desk = Cues.desk()
         _ = desk.ask(.publish(Sample.publish("noon", start: .at(Sample.at(20)), duration: .seconds(30))), at: 1)

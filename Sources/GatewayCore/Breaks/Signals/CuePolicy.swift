@@ -16,13 +16,17 @@ package struct CuePolicy: Hashable, Sendable {
         /// How long a break lasts of which no signal says it; `nil`: until the safety limit.
         package var defaultDuration: Duration?
         /// The longest that a break lasts of which nothing else says it.
-        package var safetyDuration: Duration = .seconds(300)
+        package var safetyDuration = Self.safetyDurationDefault
         /// Starts that lie this close to each other are of one break.
-        package var tolerance: Duration = .seconds(2)
+        package var tolerance = Self.toleranceDefault
         /// How far a start in programme time may lie in the past.
-        package var programmeLateMax: Duration = .seconds(120)
+        package var programmeLateMax = Self.programmeLateMaxDefault
         /// Names of sources in their order of precedence; other sources come last.
         package var precedence: [SignalSource] = []
+
+        package static let toleranceDefault: Duration = .seconds(2)
+        package static let programmeLateMaxDefault: Duration = .seconds(120)
+        package static let safetyDurationDefault: Duration = .seconds(300)
 
         package init(streams: StreamPattern, list: AdListName) {
             self.streams = streams

@@ -75,7 +75,7 @@ extension StreamBoard {
         switch signal.request.kind {
         case .out:
             if let known, let claim = known.record.signals?[signal.request.name],
-                signal.isAbout(known, claim, at: entry.at)
+                signal.isAbout(known, at: entry.at)
             {
                 if known.isOver(at: entry.at) { return .unchanged(known) }
                 return self.claim(signal.repeated(claim), on: known, signal, asked: entry, epoch: facts.epoch)
@@ -273,7 +273,8 @@ extension Break {
 
 extension BreakEntry.Signal {
     /// Whether an OUT of an event means the break that knows the event, and not the next one.
-    fileprivate func isAbout(_ each: Break, _ claim: SignalClaim, at now: Timestamp) -> Bool {
+    func isAbout(_ each: Break, at now: Timestamp) -> Bool {
+        guard let claim = each.record.signals?[self.request.name] else { return false }
         if self.at.gap(to: claim.start) <= self.rule.tolerance { return true }
         if each.isOver(at: now) { return false }
         // A start that no signal says means the break that runs.

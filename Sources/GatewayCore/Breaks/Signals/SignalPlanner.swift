@@ -11,56 +11,62 @@ extension BroadcastPlanner {
         at now: Timestamp,
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Signal {
-        guard let rule = self.cues.rule(for: signal.stream) else {
-            throw Refusal(
-                .notFound,
-                "No cue policy is configured for the stream \(signal.stream): the gateway does not know what to make of its signals (breaks.cues)."
-            )
-        }
-        let instant = try self.instant(of: signal, rule, on: board, at: now)
+        let policy = self.cues.rule(for: signal.stream)
+        guard policy != nil || signal.kind != .out else { throw Self.noRule(for: signal.stream) }
+        let rule = SignalRule(policy, for: signal.name.source)
+        let (known, instant) = try self.instant(of: signal, rule, policy, on: board, at: now)
+        // A policy that is loaded while a break runs takes neither its end nor its ads.
+        guard policy != nil || known != nil else { throw Self.noRule(for: signal.stream) }
         let announce = max(now, instant - self.policy.announceAhead)
-        var advertisements: [AdvertisementContent] = []
-        if signal.kind == .out {
-            guard let list = board.lists[rule.list] else {
-                throw Refusal(
-                    .notFound,
-                    "The cue policy of the stream \(signal.stream) names the ad list \(rule.list), and there is none: put it first."
-                )
-            }
-            advertisements = list.advertisements
-        }
-        return BreakEntry.Signal(
+        var entry = BreakEntry.Signal(
             request: signal,
             at: instant,
             announce: announce,
             window: self.policy.window(opens: announce, start: instant, listeners: listeners),
-            // In the form that the log keeps: every reader of it must come to the same result.
-            rule: SignalRule(
-                rank: UInt32(clamping: rule.rank(of: signal.name.source)),
-                tolerance: rule.tolerance.cutToMilliseconds,
-                defaultDuration: rule.defaultDuration?.cutToMilliseconds,
-                safetyDuration: rule.safetyDuration.cutToMilliseconds
-            ),
-            advertisements: advertisements
+            rule: rule
+        )
+        guard signal.kind == .out, let name = policy?.list else { return entry }
+        if let list = board.lists[name] {
+            entry.advertisements = list.advertisements
+        } else if let known, !known.isOver(at: now), entry.isAbout(known, at: now) {
+            entry.advertisements = known.record.advertisements
+        } else {
+            throw Refusal(
+                .notFound,
+                "The cue policy of the stream \(signal.stream) names the ad list \(name), and there is none: put it first."
+            )
+        }
+        return entry
+    }
+
+    private static func noRule(for stream: StreamID) -> Refusal {
+        Refusal(
+            .notFound,
+            "No cue policy is configured for the stream \(stream): the gateway does not know what to make of its signals (breaks.cues)."
         )
     }
 
-    /// When a signal says that it is so, by the gateway's clock.
+    /// When a signal says that it is so, by the gateway's clock, and the break that it is about as the board has it.
     private func instant(
         of signal: BroadcastRequest.Signal,
-        _ rule: CuePolicy.Rule,
+        _ rule: SignalRule,
+        _ policy: CuePolicy.Rule?,
         on board: Board,
         at now: Timestamp
-    ) throws(Refusal) -> Timestamp {
+    ) throws(Refusal) -> (known: Break?, instant: Timestamp) {
+        func known(_ instant: Timestamp) -> Break? {
+            board.stream(signal.stream)?.signalled(signal, saying: instant, within: rule.tolerance, at: now)
+        }
         let instant: Timestamp
         switch signal.start {
-        case nil, .now: return now
+        case nil, .now: return (known(now), now)
         case .after(let lead): instant = now + lead
         case .at(let said):
             instant = said
             // Markers stay in a playlist for minutes: what is known already is no news, however late it comes.
-            guard !Self.isKnown(signal, said, rule, on: board, at: now) else { return said }
-            let lateMax = signal.isProgrammeTime ? rule.programmeLateMax : self.policy.startLateMax
+            if let known = known(said), Self.hasSaid(signal, said, rule, of: known, at: now) { return (known, said) }
+            let programmeLateMax = policy?.programmeLateMax ?? CuePolicy.Rule.programmeLateMaxDefault
+            let lateMax = signal.isProgrammeTime ? programmeLateMax : self.policy.startLateMax
             guard said >= now - lateMax else {
                 throw Refusal(
                     .startInPast,
@@ -75,21 +81,17 @@ extension BroadcastPlanner {
                 "The \(signal.kind.name) is \(lead.inSecondsText) ahead; the limit startAheadMax is \(self.policy.startAheadMax.inSecondsText)."
             )
         }
-        return instant
+        return (known(instant), instant)
     }
 
-    private static func isKnown(
+    private static func hasSaid(
         _ signal: BroadcastRequest.Signal,
         _ said: Timestamp,
-        _ rule: CuePolicy.Rule,
-        on board: Board,
+        _ rule: SignalRule,
+        of known: Break,
         at now: Timestamp
     ) -> Bool {
-        guard
-            let known = board.stream(signal.stream)?
-                .signalled(signal, saying: said, within: rule.tolerance, at: now),
-            let claim = known.record.signals?[signal.name]
-        else { return false }
+        guard let claim = known.record.signals?[signal.name] else { return false }
         if signal.kind == .in { return claim.end == said || known.isOver(at: now) }
         return claim.start.gap(to: said) <= rule.tolerance
     }
@@ -100,5 +102,17 @@ extension BroadcastPlanner {
         guard !streams.isEmpty else { return nil }
         let names = streams.map(\.description).joined(separator: ", ")
         return Refusal(.wrongState, "The ad list \(list) is in use: the cue policy names it for \(names).")
+    }
+}
+
+extension SignalRule {
+    /// The values of a rule in the form that the log keeps: every reader of it must come to the same result.
+    fileprivate init(_ rule: CuePolicy.Rule?, for source: SignalSource) {
+        self.init(
+            rank: UInt32(clamping: rule?.rank(of: source) ?? 0),
+            tolerance: (rule?.tolerance ?? CuePolicy.Rule.toleranceDefault).cutToMilliseconds,
+            defaultDuration: rule?.defaultDuration?.cutToMilliseconds,
+            safetyDuration: (rule?.safetyDuration ?? CuePolicy.Rule.safetyDurationDefault).cutToMilliseconds
+        )
     }
 }
