@@ -56,6 +56,67 @@ struct SignalPropertyTests {
         }
     }
 
+    /// The signals of all sources in a random order that keeps the order of each source.
+    private static func merged(
+        _ sources: [[BroadcastRequest.Kind]],
+        _ generator: inout SeededGenerator
+    ) -> [BroadcastRequest.Kind] {
+        var (left, merged) = (sources, [BroadcastRequest.Kind]())
+        while !left.isEmpty {
+            let index = generator.number(0...left.count - 1)
+            merged.append(left[index].removeFirst())
+            if left[index].isEmpty { left.remove(at: index) }
+        }
+        return merged
+    }
+
+    @Test func `before the start, signals that are taken back are as if they had never come`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<20 {
+            var sources = Self.sources(&generator)
+            let isTakenBack = sources.map { _ in generator.number(0...2) == 0 }
+            let kept = zip(sources, isTakenBack).filter { !$1 }.flatMap { $0.0 }
+            for index in sources.indices where isTakenBack[index] {
+                sources[index].append(Cues.cancel(["encoder", "playlist", "radio", "studio"][index], "7"))
+            }
+            var expected = Cues.desk()
+            for signal in kept { _ = expected.ask(signal, at: 1) }
+            for _ in 0..<12 {
+                var desk = Cues.desk()
+                for signal in Self.merged(sources, &generator) { #expect(desk.ask(signal, at: 1).refusal == nil) }
+                let open = desk.cued.filter { !$0.isOver(at: Sample.at(1)) }
+                #expect(open.map(\.record.start) == expected.cued.map(\.record.start))
+                #expect(open.map(\.end) == expected.cued.map(\.end))
+            }
+        }
+    }
+
+    /// Listeners were told of an end by then: nothing takes that back, so an order that ends the break at once is another one.
+    @Test func `after the start, all orders of what is taken back that do not end the break give one end`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<60 {
+            let sources = Self.sources(&generator)
+            let names = ["encoder", "playlist", "radio", "studio"].prefix(sources.count)
+            let cancels = names.filter { _ in generator.bool() }.map { Cues.cancel($0, "7") }
+            let now = 103 + Double(generator.number(0...90))
+            var ends: Set<Timestamp?> = []
+            for order in Self.permutations(cancels) {
+                var desk = Cues.desk()
+                for signal in sources.flatMap(\.self) { _ = desk.ask(signal, at: 1) }
+                desk.tick(at: 102)
+                for signal in order { #expect(desk.ask(signal, at: now).refusal == nil) }
+                try #require(desk.cued.count == 1)
+                let end = desk.cued[0].end
+                if end != Sample.at(now) { ends.insert(end) }
+                guard desk.cued[0].isOver(at: Sample.at(now)) else { continue }
+                let later = Cues.out("later", "7", at: 101, lasting: 300, programme: true)
+                #expect(desk.ask(later, at: now).word == "unchanged")
+                #expect(desk.cued.map(\.end) == [end], "what has ended stays so")
+            }
+            #expect(ends.count <= 1)
+        }
+    }
+
     @Test func `repeats change nothing, in any order`() throws {
         var generator = SeededGenerator(for: #function)
         for _ in 0..<100 {

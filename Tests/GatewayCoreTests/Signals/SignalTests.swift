@@ -172,6 +172,17 @@ struct SignalTests {
         #expect(live.cued.first?.end == Sample.at(10))
     }
 
+    @Test func `a CANCEL ends a break that is over by what the other sources say`() {
+        var desk = Cues.desk()
+        _ = desk.ask(Cues.out(at: 10, lasting: 60), at: 1)
+        _ = desk.ask(Cues.out("playlist", at: 10, lasting: 15), at: 2)
+        desk.tick(at: 10)
+        #expect(desk.ask(Cues.cancel(), at: 30).word == "ended")
+        #expect(desk.cued.map(\.end) == [Sample.at(30)])
+        // An end stays that listeners were told of.
+        #expect(desk.ask(Cues.out("radio", at: 10, lasting: 60, programme: true), at: 31).word == "unchanged")
+    }
+
     @Test func `a start does not move once the break has begun`() {
         var desk = Cues.desk()
         _ = desk.ask(Cues.out(at: 10, lasting: 30), at: 5)

@@ -224,8 +224,18 @@ extension StreamBoard {
         guard each.record.start != start || each.record.duration != duration || each.record.ended != ended else {
             return .silently
         }
-        if after.end == nil, let end = each.end, end <= now {
-            throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: send IN or CANCEL.")
+        if let end = each.end, end <= now {
+            if signal.request.kind == .cancel {
+                // Without the event that is taken back it would be over already: it is over now.
+                (each.record.start, each.record.duration, each.record.ended) = (start, duration, ended)
+                return try Self.withdraw(&each, at: now)
+            }
+            if after.end == nil {
+                throw Refusal(
+                    .wrongState,
+                    "With that the break \(each.key.id) would be over already: send IN or CANCEL."
+                )
+            }
         }
         if let refusal = self.overlap(of: each) { throw refusal }
         guard each.record.phase == .announced else {
@@ -236,7 +246,7 @@ extension StreamBoard {
         return .notify(each.record.ended != nil && each.record.start == start ? .ended : .updated)
     }
 
-    /// The last signal about a break that a signal opened was taken back.
+    /// A signal was taken back without which the break would not be there any more.
     private static func withdraw(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         guard each.state(at: now) == .live, let start = each.record.start else {
             return try Self.cancel(&each, at: now)
