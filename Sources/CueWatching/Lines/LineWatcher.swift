@@ -98,7 +98,8 @@ package struct LineWatcher: Sendable {
 
     /// Follows a file until the task is cancelled: what is written behind its end counts.
     ///
-    /// A file that is cut, or another one of the same name, is read from its beginning.
+    /// A file that is cut, or another one of the same name, is read from its beginning. A file that could not be read for a while, or
+    /// that was away, is read on from its place: its lines are not new.
     ///
     /// - Parameter path: The file; it need not be there yet.
     package func follow(_ path: String) async {
@@ -106,24 +107,35 @@ package struct LineWatcher: Sendable {
         var splitter = LineSplitter()
         var isFirst = true
         var wasMissing = false
+        var isBroken = false
         while !Task.isCancelled {
             do throws(CueRefusal) {
-                if let file = followed, file.isReplaced {
+                if let file = followed, isBroken || file.isReplaced {
                     // What was written to it last is still there.
-                    try await self.read(file, &splitter)
+                    if !isBroken {
+                        do throws(CueRefusal) {
+                            try await self.read(file, &splitter)
+                        } catch {
+                            isBroken = true
+                            self.say(error.sentence)
+                        }
+                    }
+                    // It stays open until there is another one: it may come back.
+                    let next = try FollowedFile(path, fromEnd: false)
+                    if next.isSame(as: file) { next.goOn(from: file) } else { await self.finish(&splitter) }
                     file.close()
-                    followed = nil
-                    await self.finish(&splitter)
+                    followed = next
                 }
+                isBroken = false
                 if followed == nil { followed = try FollowedFile(path, fromEnd: isFirst && !wasMissing) }
                 isFirst = false
-                wasMissing = false
                 if let file = followed { try await self.read(file, &splitter) }
+                wasMissing = false
             } catch {
                 if !wasMissing { self.say("\(error.sentence) The watch waits for it.") }
                 wasMissing = true
-                followed?.close()
-                followed = nil
+                // Where only the path is away, its file can still be read.
+                if followed?.isReplaced == false { isBroken = true }
             }
             guard (try? await self.clock.sleep(self.limits.fileLookInterval)) != nil else { break }
         }

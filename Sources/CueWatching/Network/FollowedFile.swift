@@ -47,6 +47,12 @@ struct FollowedFile: Sendable {
         return UInt64(status.st_dev) != self.device || UInt64(status.st_ino) != self.number
     }
 
+    /// Whether another path, opened meanwhile, is the same file: while both are open, no other file can have its number.
+    func isSame(as other: FollowedFile) -> Bool { self.device == other.device && self.number == other.number }
+
+    /// Goes to the place that another opening of the same file has.
+    func goOn(from other: FollowedFile) { lseek(self.descriptor, lseek(other.descriptor, 0, SEEK_CUR), SEEK_SET) }
+
     /// Whether the file is shorter than what was read of it.
     var isCut: Bool {
         var status = stat()
