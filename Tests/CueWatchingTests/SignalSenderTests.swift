@@ -173,9 +173,12 @@ struct SignalSenderTests {
         #expect(said.results == [.dropped])
         #expect(said.lines.withLock { $0.first?.seen } == "cue 1")
         #expect(said.complaints.withLock { $0.first?.contains("waitingSignalsMax") } == true)
+        // The next one is counted, and told with the first one of the next period.
+        await sender.take(Self.observation(5))
+        #expect(said.results.count == 2 && said.complaints.withLock(\.count) == 1)
         receiver.hold(false)
-        try await until { said.results.count == 5 }
-        #expect(receiver.received == [0, 2, 3, 4].map { "out splice-\($0) +0" })
+        try await until { said.results.count == 6 }
+        #expect(receiver.received == [0, 3, 4, 5].map { "out splice-\($0) +0" })
         await sender.end()
     }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
 internal import NIOCore
 
 /// The bounds of a ``LineWatcher``.
 package struct LineWatcherLimits: Hashable, Sendable {
     /// The most connections at a time; one more is closed at once.
     package var connectionsMax = 16
+    /// How long nothing may come on a connection; then it is closed, and its place is free (1 h).
+    package var connectionIdleMax: Duration = .seconds(3_600)
+    /// How long a kind of trouble with connections is not told again (10 min).
+    package var complaintPeriod: Duration = .seconds(600)
     /// How often a file is looked at.
     package var fileLookInterval: Duration = .milliseconds(250)
 
@@ -51,12 +56,14 @@ package struct LineWatcher: Sendable {
     /// - Parameter server: The open port.
     package func run(_ server: LineServer) async {
         let places = ConnectionPlaces(max: self.limits.connectionsMax)
+        let complaints = Complaints(self.limits.complaintPeriod, clock: self.clock, say: self.say)
         do {
             try await server.channel.executeThenClose { connections in
                 try await withThrowingDiscardingTaskGroup { group in
                     for try await connection in connections {
                         guard await places.take() else {
-                            self.say(
+                            await complaints.tell(
+                                .refusedConnection,
                                 "A connection is refused: \(self.limits.connectionsMax) are open (connectionsMax)."
                             )
                             // Closes it.
@@ -64,7 +71,7 @@ package struct LineWatcher: Sendable {
                             continue
                         }
                         group.addTask {
-                            await self.read(connection)
+                            await self.read(connection, complaints)
                             await places.give()
                         }
                     }
@@ -75,16 +82,24 @@ package struct LineWatcher: Sendable {
         }
     }
 
-    private func read(_ connection: NIOAsyncChannel<Arrival, Never>) async {
+    private func read(_ connection: NIOAsyncChannel<Arrival, Never>, _ complaints: Complaints) async {
         var splitter = LineSplitter()
         do {
             try await connection.executeThenClose { inbound in
-                for try await case .bytes(let bytes, let moment) in inbound {
+                for try await arrival in inbound {
+                    guard case .bytes(let bytes, let moment) = arrival else {
+                        let longest = self.limits.connectionIdleMax.inSecondsText
+                        await complaints.tell(
+                            .idleConnection,
+                            "A connection is closed: nothing came for \(longest) (connectionIdleMax)."
+                        )
+                        return
+                    }
                     await self.lines.take(splitter.take(bytes), atMilliseconds: moment)
                 }
             }
         } catch {
-            if !Task.isCancelled { self.say("A connection failed: \(error)") }
+            if !Task.isCancelled { await complaints.tell(.failedConnection, "A connection failed: \(error)") }
         }
         await self.finish(&splitter)
     }
@@ -169,6 +184,23 @@ private actor LineReader {
         // All at once, so that those of another connection do not come between.
         let seen = pieces.map { self.signals.observation(of: $0, atMilliseconds: now) }
         for each in seen { await self.sender.take(each) }
+    }
+}
+
+/// Tells trouble with connections.
+private actor Complaints {
+    private var complaints: RareComplaints
+    private let clock: WatchClock
+    private let say: @Sendable (String) -> Void
+
+    init(_ period: Duration, clock: WatchClock, say: @escaping @Sendable (String) -> Void) {
+        self.complaints = RareComplaints(period: period)
+        self.clock = clock
+        self.say = say
+    }
+
+    func tell(_ kind: RareComplaints.Kind, _ sentence: String) {
+        if let said = self.complaints.sentence(kind, sentence, atMilliseconds: self.clock.now()) { self.say(said) }
     }
 }
 

@@ -19,8 +19,13 @@ package struct LineServer: Sendable {
     /// - Parameters:
     ///   - address: The address; port 0: the system chooses.
     ///   - clock: The time.
+    ///   - limits: The bounds.
     /// - Throws: ``CueRefusal`` where that is not possible.
-    package init(_ address: NetworkAddress, clock: WatchClock = .system) async throws(CueRefusal) {
+    package init(
+        _ address: NetworkAddress,
+        clock: WatchClock = .system,
+        limits: LineWatcherLimits = LineWatcherLimits()
+    ) async throws(CueRefusal) {
         let host = address.host == "*" ? "0.0.0.0" : address.host
         let now = clock.now
         do {
@@ -31,7 +36,10 @@ package struct LineServer: Sendable {
                 .childChannelOption(.socketOption(.so_keepalive), value: 1)
                 .bind(host: host, port: Int(address.port)) { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(ArrivalHandler(now: now))
+                        try channel.pipeline.syncOperations.addHandlers([
+                            IdleStateHandler(readTimeout: TimeAmount(limits.connectionIdleMax)),
+                            ArrivalHandler(now: now),
+                        ])
                         return try NIOAsyncChannel<Arrival, Never>(wrappingChannelSynchronously: channel)
                     }
                 }

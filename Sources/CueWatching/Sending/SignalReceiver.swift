@@ -45,6 +45,8 @@ package struct SignalSenderLimits: Hashable, Sendable {
     package var retryDelayMax: Duration = .seconds(5)
     /// How long the end of a watch waits for signals that are under way.
     package var endWaitMax: Duration = .seconds(5)
+    /// How long it is not told again that signals are dropped (10 min).
+    package var complaintPeriod: Duration = .seconds(600)
 
     /// The default limits.
     package init() {}

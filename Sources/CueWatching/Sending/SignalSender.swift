@@ -37,6 +37,7 @@ package actor SignalSender {
     private var tasks: [Lane: Task<Void, Never>] = [:]
     private var taken = 0
     private var isEnding = false
+    private var complaints: RareComplaints
     /// Whether the gateway took nothing since the last complaint.
     private var isGatewayFailing = false
     /// The counts until now.
@@ -59,6 +60,7 @@ package actor SignalSender {
         self.output = output
         self.clock = clock
         self.limits = limits
+        self.complaints = RareComplaints(period: limits.complaintPeriod)
     }
 
     /// How many signals wait for their turn.
@@ -116,7 +118,12 @@ package actor SignalSender {
             if let lane = oldest?.key, let dropped = self.waiting[lane]?.removeFirst() {
                 let reason = "\(self.limits.waitingSignalsMax) signals wait already (waitingSignalsMax)"
                 self.drop(dropped, reason)
-                self.output.complain("a signal was dropped, the oldest: \(reason)")
+                let sentence = self.complaints.sentence(
+                    .droppedSignal,
+                    "a signal was dropped, the oldest: \(reason).",
+                    atMilliseconds: self.clock.now()
+                )
+                if let sentence { self.output.complain(sentence) }
             }
         }
         let lane = Lane(stream: signal.observation.stream, source: signal.observation.source)

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import CuecastWire
 import Foundation
 import Synchronization
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
 
 @testable import CueWatching
 
-/// Lines in a file that comes and goes.
+/// Lines in a file that comes and goes, and on a port.
 @Suite(.suiteLimit)
 struct LineWatcherTests {
     /// What a watcher sees and says.
@@ -115,5 +116,58 @@ struct LineWatcherTests {
         let other = try FollowedFile(folder.path, fromEnd: false)
         defer { other.close() }
         #expect(!other.isSame(as: file) && file.isReplaced)
+    }
+
+    // MARK: - A port
+
+    /// Connects to a port of 127.0.0.1.
+    private static func connected(to port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        // Safety: the kernel reads the address during the call only.
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0, "connecting failed")
+        return descriptor
+    }
+
+    @Test func `a connection on which nothing comes gives its place back, and that is told once`() async throws {
+        let said = Said()
+        var limits = LineWatcherLimits()
+        limits.connectionsMax = 1
+        limits.connectionIdleMax = .milliseconds(20)
+        let server = try await LineServer(NetworkAddress(host: "127.0.0.1", port: 0), limits: limits)
+        let watcher = said.watcher(limits)
+        let task = Task { await watcher.run(server) }
+        for _ in 0..<3 {
+            let silent = try Self.connected(to: server.address.port)
+            defer { close(silent) }
+            // The server closes it, for its silence or because the place of the one before is not free yet.
+            try await until {
+                var byte: UInt8 = 0
+                return unsafe recv(silent, &byte, 1, Int32(MSG_DONTWAIT)) == 0
+            }
+        }
+        try await until { !said.sentences.isEmpty }
+        task.cancel()
+        await task.value
+        #expect(said.sentences.count { $0.contains("connectionIdleMax") } == 1, "\(said.sentences)")
+    }
+
+    @Test func `a kind of trouble is told once in a period, with the number of those before`() {
+        var complaints = RareComplaints(period: .seconds(600))
+        #expect(complaints.sentence(.droppedSignal, "One.", atMilliseconds: 0) == "One.")
+        #expect(complaints.sentence(.idleConnection, "Another.", atMilliseconds: 1) == "Another.")
+        #expect(complaints.sentence(.droppedSignal, "Two.", atMilliseconds: 2) == nil)
+        #expect(complaints.sentence(.droppedSignal, "Three.", atMilliseconds: 599_999) == nil)
+        let fourth = complaints.sentence(.droppedSignal, "Four.", atMilliseconds: 600_000)
+        #expect(fourth == "Four. It happened 2 more times since it was told last.")
+        #expect(complaints.sentence(.droppedSignal, "Five.", atMilliseconds: 1_200_000) == "Five.")
     }
 }
