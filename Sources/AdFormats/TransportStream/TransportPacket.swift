@@ -48,6 +48,13 @@ struct TransportPacket {
         self.clock = clock
         self.payload = hasPayload ? bytes[payloadStart...] : nil
     }
+
+    /// The bytes that a repeat of this packet has: all but those of the clock (section 2.4.3.3).
+    func repeatable(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var repeatable = Array(bytes)
+        if self.clock != nil { for index in 6..<12 { repeatable[index] = 0 } }
+        return repeatable
+    }
 }
 
 /// The payload of a datagram that carries transport packets.

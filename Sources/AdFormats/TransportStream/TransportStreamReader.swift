@@ -24,6 +24,8 @@ public struct TransportStreamReader: Sendable {
         let use: Use
         var assembler = SectionAssembler()
         var counter: Int?
+        /// The last packet with payload, as a repeat of it must be.
+        var lastPacket: [UInt8] = []
         var isRepeated = false
         var isScrambled = false
     }
@@ -135,7 +137,7 @@ public struct TransportStreamReader: Sendable {
             events.append(.clock(pid: pid, reading))
         }
         guard let payload = packet.payload, var source = self.sources[pid] else { return }
-        if let reason = source.follow(packet) { events.append(fault(reason)) }
+        if let reason = source.follow(packet, bytes) { events.append(fault(reason)) }
         guard !source.isRepeated, !source.isScrambled else {
             self.sources[pid] = source
             return
@@ -240,12 +242,18 @@ public struct TransportStreamReader: Sendable {
 
 extension TransportStreamReader.Source {
     /// Follows the counter of packets with payload (ISO/IEC 13818-1 section 2.4.3.3).
-    fileprivate mutating func follow(_ packet: TransportPacket) -> TransportStreamFault.Reason? {
+    fileprivate mutating func follow(
+        _ packet: TransportPacket,
+        _ bytes: ArraySlice<UInt8>
+    ) -> TransportStreamFault.Reason? {
         let found = packet.continuityCounter
         let last = self.counter
         self.counter = found
-        // A packet may come twice, not more often.
-        if found == last, !self.isRepeated, !packet.isDiscontinuity {
+        let repeatable = packet.repeatable(bytes)
+        let isSame = repeatable == self.lastPacket
+        self.lastPacket = repeatable
+        // A packet may come twice, not more often. Other bytes with the same counter are of an encoder that has begun again.
+        if found == last, isSame, !self.isRepeated, !packet.isDiscontinuity {
             self.isRepeated = true
             return nil
         }

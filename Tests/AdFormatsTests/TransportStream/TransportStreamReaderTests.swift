@@ -84,6 +84,31 @@ struct TransportStreamReaderTests {
         #expect(self.events.faults == [.continuity(expected: 1, found: 0)])
     }
 
+    @Test mutating func `a packet with the same counter and other bytes is no repeat`() {
+        self.writer.tables()
+        self.writer.section(self.cue, pid: StreamWriter.cuePID)
+        // An encoder that begins again on the same pipe begins with the same counter.
+        let other = StreamWriter.cue(Array(21...40))
+        self.writer.packet(pid: StreamWriter.cuePID, begins: true, payload: [0] + other, skip: 15)
+        #expect(self.events.cues.map(\.bytes) == [self.cue, other])
+        #expect(self.events.faults == [.continuity(expected: 1, found: 0)])
+    }
+
+    @Test mutating func `a repeat may have another clock, and nothing else`() {
+        func packet(clock: UInt8, stuffing: UInt8) -> [UInt8] {
+            let adaptation: [UInt8] = [8, 0x10, clock, 0, 0, 0, 0x7E, 0, stuffing]
+            let packet = [0x47, 0x41, 0x02, 0x30] + adaptation + [0] + self.cue
+            return packet + [UInt8](repeating: 0xFF, count: 188 - packet.count)
+        }
+        self.writer.tables()
+        self.writer.raw(packet(clock: 1, stuffing: 0xFF))
+        self.writer.raw(packet(clock: 2, stuffing: 0xFF))
+        #expect(self.events.cues.count == 1 && self.events.faults.isEmpty)
+        self.writer.raw(packet(clock: 2, stuffing: 0xFE))
+        #expect(self.events.cues.count == 2)
+        #expect(self.events.faults == [.continuity(expected: 1, found: 0)])
+    }
+
     @Test mutating func `a section with a wrong CRC comes and says so; a table with one is passed over`() {
         var wrong = self.cue
         wrong[5] ^= 1
