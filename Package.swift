@@ -183,7 +183,7 @@ let package = Package(
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "CBuildFacts", "CommandSupport",
+                "BreakDocuments", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway", "GatewayCore",
                 "GatewayDocuments",
                 "GatewayHTTP",

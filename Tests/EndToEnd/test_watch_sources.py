@@ -323,6 +323,20 @@ class WatchedLines(WatchedSources):
             self.assertIn("lineBytesMax", watcher.wait_for("refused")[0]["reason"])
         self.assertEqual(len(self.breaks(gateway, "radio1")), 1)
 
+    def test_lines_are_read_by_a_mapping_of_the_stations_own(self):
+        gateway, folder = self.gateway(), tempfile.TemporaryDirectory(prefix="cuecast-lines.")
+        self.addCleanup(folder.cleanup)
+        path = folder.name + "/mappings.json"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"mappings": [{"name": "studio2", "type": ["category"], "ads": ["spot"], "duration": ["length"]}]}, file)
+        watcher = self.watcher(gateway, "lines", "--listen", "127.0.0.1:0", "--stream", "radio1", "--mapping", "studio2",
+                               "--mappings", path)
+        with socket.create_connection(watcher.address(), PATIENCE) as connection:
+            connection.sendall(b"category=spot&length=1800\n")
+            watcher.wait_for("sent", "out")
+            connection.sendall(b"category=song\n")
+            watcher.wait_for("sent", "in")
+
     def test_one_connection_more_than_the_limit_is_closed(self):
         gateway = self.gateway()
         watcher = self.watcher(gateway, "lines", "--listen", "127.0.0.1:0", "--stream", "radio1")

@@ -3,9 +3,11 @@
 
 import AdFormats
 import ArgumentParser
+import BreakDocuments
 import CommandSupport
 import CueWatching
 import CuecastWire
+import Foundation
 
 struct WatchLines: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,8 +32,13 @@ struct WatchLines: AsyncParsableCommand {
     @Option(help: "The file to which lines are written.")
     var file: String?
 
-    @Option(help: "The mapping: \(AutomationMapping.ready.map(\.name).joined(separator: ", ")).")
+    @Option(
+        help: "The mapping: \(AutomationMapping.ready.map(\.name).joined(separator: ", ")), or one of --mappings."
+    )
     var mapping = AutomationMapping.liquidsoap.name
+
+    @Option(help: "The file with mappings of your own, in JSON; one with the name of a ready one goes before that.")
+    var mappings: String?
 
     @Option(help: "The pattern of a line; its groups with names are the fields.")
     var line: String?
@@ -87,9 +94,20 @@ struct WatchLines: AsyncParsableCommand {
         }
     }
 
+    private func knownMappings() throws -> [AutomationMapping] {
+        guard let path = self.mappings else { return AutomationMapping.ready }
+        let document = try MappingsFile.bytes(of: path)
+        do throws(DocumentFault) {
+            return try AutomationMappingDocument.read(document)
+        } catch {
+            throw ValidationError("--mappings: \(path): \(error)")
+        }
+    }
+
     private func parsedMapping() throws -> AutomationMapping {
-        guard var mapping = AutomationMapping.ready.first(where: { $0.name == self.mapping }) else {
-            let names = AutomationMapping.ready.map(\.name).joined(separator: ", ")
+        let known = try self.knownMappings()
+        guard var mapping = known.first(where: { $0.name == self.mapping }) else {
+            let names = known.map(\.name).joined(separator: ", ")
             throw ValidationError("There is no mapping \(self.mapping); there are: \(names).")
         }
         guard let line = self.line else { return mapping }
@@ -99,5 +117,26 @@ struct WatchLines: AsyncParsableCommand {
             throw ValidationError("--line: \(error)")
         }
         return mapping
+    }
+}
+
+/// The file of mappings for automation systems.
+private enum MappingsFile {
+    /// Its bytes: at most one more than may be in it, so that a longer one is noticed.
+    static func bytes(of path: String) throws(ValidationError) -> [UInt8] {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw ValidationError("--mappings: the file \(path) cannot be read.")
+        }
+        var bytes: [UInt8] = []
+        do {
+            while bytes.count <= AutomationLimits.messageBytesMax,
+                let more = try file.read(upToCount: AutomationLimits.messageBytesMax + 1 - bytes.count), !more.isEmpty
+            {
+                bytes += more
+            }
+        } catch {
+            throw ValidationError("--mappings: the file \(path) cannot be read: \(error.localizedDescription)")
+        }
+        return bytes
     }
 }
