@@ -13,8 +13,8 @@ import Testing
 struct EventLogContractTests {
     private let lane = Lane.acknowledgements(0)
 
-    @Test(arguments: StoreKind.allCases)
-    func `records come back in the order in which they were appended`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `records come back in the order in which they were appended`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         var expected: [LoggedRecord] = []
@@ -30,8 +30,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `lanes count their offsets apart`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `lanes count their offsets apart`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         #expect(try await log.head(of: .breaks) == 0)
@@ -43,8 +43,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `records may be empty or large`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `records may be empty or large`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -56,8 +56,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `appends under way get their offsets in the order of the calls`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `appends under way get their offsets in the order of the calls`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let count = 500
@@ -79,8 +79,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `many appenders at once lose and mix up nothing`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `many appenders at once lose and mix up nothing`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let lanes = [Lane.breaks, self.lane]
@@ -110,8 +110,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a read returns as much as it may and at least one record`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a read returns as much as it may and at least one record`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         for _ in 0..<5 { _ = try await log.append([UInt8](repeating: 1, count: 10), to: self.lane) }
@@ -128,8 +128,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a reader waits for the next record`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a reader waits for the next record`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         _ = try await log.append([1], to: self.lane)
@@ -143,8 +143,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a reader follows a writer without missing anything`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a reader follows a writer without missing anything`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let lane = self.lane
@@ -162,8 +162,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `cancelling ends a wait, and does not hide what is there`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `cancelling ends a wait, and does not hide what is there`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let lane = self.lane
@@ -179,8 +179,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `closing ends every wait and refuses what comes`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `closing ends every wait and refuses what comes`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let lane = self.lane
@@ -202,8 +202,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a repeat with the same id gets the first one's offset and adds no record`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a repeat with the same id gets the first one's offset and adds no record`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         let (first, second) = (AppendID(origin: 7, number: 1), AppendID(origin: 7, number: 2))
@@ -232,8 +232,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `closing finishes the appends under way`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `closing finishes the appends under way`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         let answers = Mutex<[UInt64]>([])
@@ -255,8 +255,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `everything is there after closing and opening`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `everything is there after closing and opening`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         let epoch = log.epoch
@@ -271,8 +271,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a new epoch begins far above, and readers cross the jump`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a new epoch begins far above, and readers cross the jump`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         let lane = self.lane
@@ -318,8 +318,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `two logs have two epochs`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `two logs have two epochs`(_ kind: LogKind) async throws {
         var one = try LogHarness(kind)
         var other = try LogHarness(kind)
         let first = try await one.open().epoch
@@ -329,8 +329,8 @@ struct EventLogContractTests {
         await other.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `pruned records are gone and their offsets are not used again`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `pruned records are gone and their offsets are not used again`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         let lane = self.lane
@@ -360,8 +360,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `the newest snapshot of a lane is kept`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `the newest snapshot of a lane is kept`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         #expect(try await log.snapshotOffset(of: .breaks) == nil)
@@ -380,8 +380,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a change of a snapshot writes only what changed, and is seen all at once`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a change of a snapshot writes only what changed, and is seen all at once`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         for _ in 0..<5 { _ = try await log.append([1], to: .breaks) }
@@ -430,8 +430,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `changes of a snapshot come to what a plain dictionary comes to`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `changes of a snapshot come to what a plain dictionary comes to`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
         var generator = SeededGenerator(for: "snapshot changes, \(kind)")
@@ -476,8 +476,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a snapshot ahead of its lane is refused`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a snapshot ahead of its lane is refused`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         _ = try await log.append([1], to: .breaks)
@@ -491,8 +491,8 @@ struct EventLogContractTests {
         await harness.close()
     }
 
-    @Test(arguments: StoreKind.allCases)
-    func `a reader ahead of its lane waits`(_ kind: StoreKind) async throws {
+    @Test(arguments: LogKind.allCases)
+    func `a reader ahead of its lane waits`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         _ = try await log.append([1], to: .breaks)

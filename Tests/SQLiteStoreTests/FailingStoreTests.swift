@@ -11,8 +11,8 @@ import Testing
 struct FailingStoreTests {
     private let lane = Books.lane
 
-    @Test(arguments: [StoreKind.inMemory, .sqlite])
-    func `an append fails before or after it is durable`(_ kind: StoreKind) async throws {
+    @Test(arguments: [LogKind.inMemory, .sqlite])
+    func `an append fails before or after it is durable`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = FailingEventLog(try await harness.open())
         log.fail(.append, at: 2)
@@ -24,8 +24,8 @@ struct FailingStoreTests {
         await harness.close()
     }
 
-    @Test(arguments: [StoreKind.inMemory, .sqlite])
-    func `answers are held back and given in another order`(_ kind: StoreKind) async throws {
+    @Test(arguments: [LogKind.inMemory, .sqlite])
+    func `answers are held back and given in another order`(_ kind: LogKind) async throws {
         var harness = try LogHarness(kind)
         let log = FailingEventLog(try await harness.open())
         log.holdAnswers()

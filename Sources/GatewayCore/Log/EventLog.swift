@@ -40,15 +40,20 @@ package struct LoggedRecord: Hashable, Sendable {
     /// The code that applies records compares it with the last one applied: that detects missing records, and accepts jumps.
     package let previous: UInt64
     package let bytes: [UInt8]
+    /// Its writer, and when it was stored; `nil`: the log does not keep that, because it has one writer at a time, or the writer gave no
+    /// id.
+    package let mark: AppendMark?
 
     /// - Parameters:
     ///   - offset: its own.
     ///   - previous: that of the record before; `nil`: one less, as within an epoch.
     ///   - bytes: the appended bytes.
-    package init(offset: UInt64, previous: UInt64? = nil, bytes: [UInt8]) {
+    ///   - mark: its writer, and when it was stored.
+    package init(offset: UInt64, previous: UInt64? = nil, bytes: [UInt8], mark: AppendMark? = nil) {
         self.offset = offset
         self.previous = previous ?? offset - 1
         self.bytes = bytes
+        self.mark = mark
     }
 
     /// Tells this record from another one at the same offset of another history.
@@ -78,6 +83,10 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case outOfSpace(String)
     /// The content of the log is not certain any more: it accepts nothing until it is opened again (see `stopped()`).
     case uncertain(String)
+    /// A log far away did not answer: the record may be in it, may still come into it, or never will.
+    case unanswered
+    /// It has no effect, now and later: no reader applies it, even where it still comes into the log. It may be tried again.
+    case dropped
 
     package var description: String {
         switch self {
@@ -86,6 +95,8 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .failed(let reason): "The event log failed: \(reason)"
         case .outOfSpace(let reason): "The event log is out of space: \(reason)"
         case .uncertain(let reason): "What the event log holds is not certain any more: \(reason)"
+        case .unanswered: "The event log did not answer."
+        case .dropped: "The record has no effect: it did not come into the event log in time."
         }
     }
 }
@@ -103,7 +114,7 @@ package protocol EventLog: Sendable {
     /// Appends a record and returns its offset once it is durable.
     ///
     /// Several appends may be under way; those to one lane get ascending offsets in the order in which they were
-    /// called. `done` is called once, on a thread of the store and never from within `append`: it hands the result on and
+    /// called. (Of a log far away `unanswered` appends may come late, or never: `LoggedRecord.mark` tells whose they are.) `done` is called once, on a thread of the store and never from within `append`: it hands the result on and
     /// returns at once. A failure means that nothing may be confirmed; the record may be durable all the same. An append
     /// that failed leaves no gap: its offset goes to the next one. After a failure that leaves what the store holds
     /// uncertain, it refuses every later append until it is opened again. A record larger than

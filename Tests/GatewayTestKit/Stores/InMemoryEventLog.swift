@@ -10,11 +10,6 @@ import Synchronization
 ///
 /// It is the reference for what the protocol means: everything is in plain arrays under one lock.
 package final class InMemoryEventLog: LocalEventLog {
-    fileprivate struct Snapshot {
-        var offset: UInt64
-        var parts: [String: [UInt8]] = [:]
-    }
-
     fileprivate struct LaneState {
         /// The newest offset.
         var head: UInt64 = 0
@@ -24,15 +19,13 @@ package final class InMemoryEventLog: LocalEventLog {
         var firstKept: UInt64 = 1
         /// The records that are kept: those at the end, up to `head`.
         var records: [LoggedRecord] = []
-        var snapshot: Snapshot?
-        /// A change that is not at its last portion yet.
-        var change: Snapshot?
+        var snapshot = SnapshotInMemory()
 
         /// Loses the records after an offset, and the snapshot where it holds some of them.
         mutating func lose(after offset: UInt64) {
             self.records.removeAll { $0.offset > offset }
             self.head = min(self.head, max(offset, self.firstKept - 1))
-            if let snapshot = self.snapshot, snapshot.offset > self.head { self.snapshot = nil }
+            self.snapshot.lose(after: self.head)
         }
     }
 
@@ -167,13 +160,13 @@ package final class InMemoryEventLog: LocalEventLog {
             throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head \(head)")
         }
         let isTaken = try self.open { state in
-            state.lanes[lane, default: LaneState()].keep(portion)
+            state.lanes[lane, default: LaneState()].snapshot.keep(portion)
         }
         guard isTaken else { throw .failed("a portion of a snapshot of the lane \(lane) follows none") }
     }
 
     package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
-        try self.open { $0.lanes[lane]?.snapshot?.offset }
+        try self.open { $0.lanes[lane]?.snapshot.offset }
     }
 
     package func snapshotParts(
@@ -181,15 +174,7 @@ package final class InMemoryEventLog: LocalEventLog {
         after key: String?,
         bytesMax: Int
     ) async throws(EventLogError) -> [SnapshotPart] {
-        let parts = try self.open { $0.lanes[lane]?.snapshot?.parts ?? [:] }
-        var found: [SnapshotPart] = []
-        var bytes = 0
-        for part in parts.sorted(by: { $0.key < $1.key }) where key.map({ $0 < part.key }) ?? true {
-            found.append(SnapshotPart(key: part.key, bytes: part.value))
-            bytes += part.value.count
-            if bytes >= bytesMax { break }
-        }
-        return found
+        try self.open { $0.lanes[lane]?.snapshot.parts(after: key, bytesMax: bytesMax) ?? [] }
     }
 
     package func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {
@@ -225,21 +210,6 @@ package final class InMemoryEventLog: LocalEventLog {
         let value: Value? = self.state.withLock { state in state.isClosed ? nil : body(&state) }
         guard let value else { throw .closed }
         return value
-    }
-}
-
-extension InMemoryEventLog.LaneState {
-    /// - Returns: `false` where the portion follows none.
-    fileprivate mutating func keep(_ portion: SnapshotPortion) -> Bool {
-        if portion.isFirst {
-            self.change = InMemoryEventLog.Snapshot(offset: portion.offset, parts: self.snapshot?.parts ?? [:])
-        }
-        guard var change = self.change, change.offset == portion.offset else { return false }
-        for part in portion.parts { change.parts[part.key] = part.bytes }
-        for key in portion.removed { change.parts[key] = nil }
-        self.change = portion.isLast ? nil : change
-        if portion.isLast, self.snapshot.map({ $0.offset <= change.offset }) ?? true { self.snapshot = change }
-        return true
     }
 }
 

@@ -4,6 +4,7 @@
 import GRDB
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 
 @testable import SQLiteStore
 
@@ -15,14 +16,25 @@ enum StoreKind: String, CaseIterable, Sendable {
     case wrapped
 }
 
+/// The event logs that keep one contract.
+enum LogKind: String, CaseIterable, Sendable {
+    case inMemory
+    case sqlite
+    /// SQLite behind the wrapper that can fail, which does not.
+    case wrapped
+    /// Far away: slow, and nothing is lost.
+    case far
+}
+
 /// Opens an event log, closes it, and opens it again.
 struct LogHarness: ~Copyable {
-    private let kind: StoreKind
+    private let kind: LogKind
     private let directory: TemporaryDirectory
     private var inMemory: InMemoryEventLog?
+    private var far: FarServer?
     private var current: (any LocalEventLog)?
 
-    init(_ kind: StoreKind) throws {
+    init(_ kind: LogKind) throws {
         self.kind = kind
         self.directory = try TemporaryDirectory()
     }
@@ -40,6 +52,10 @@ struct LogHarness: ~Copyable {
         case .sqlite: log = try SQLiteEventLog(in: StoreDirectory(path: self.directory.path))
         case .wrapped:
             log = FailingEventLog(try SQLiteEventLog(in: StoreDirectory(path: self.directory.path)))
+        case .far:
+            let next = self.far?.reopened() ?? FarServer(.calm, seed: SeededGenerator.seed)
+            self.far = next
+            log = next.connect()
         }
         self.current = log
         return log
@@ -51,6 +67,8 @@ struct LogHarness: ~Copyable {
         self.current = nil
         if let log = self.inMemory {
             self.inMemory = log.restored()
+        } else if let server = self.far {
+            self.far = server.restored()
         } else {
             try await beginEpochOfLog(in: self.directory.path)
         }
