@@ -791,12 +791,35 @@ nonisolated struct Cuecast_V1_BoardState: Sendable {
 
   var adLists: [Cuecast_V1_AdListRecord] = []
 
+  /// Of a log that several gateways share: how far each of its writers is. Empty of a log with one writer at a time.
+  var writers: [Cuecast_V1_WriterState] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _retentionUs: Int64? = nil
   fileprivate var _newestUs: Int64? = nil
+}
+
+/// A writer of the lane: one run of a gateway.
+nonisolated struct Cuecast_V1_WriterState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The origin of the ids of its appends.
+  var writer: UInt64 = 0
+
+  /// The highest number of its records: one that comes later with a number up to it has no effect.
+  var number: UInt64 = 0
+
+  /// When it was last written, by the log's clock.
+  var atUs: Int64 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_AdListRecord: Sendable {
@@ -2195,7 +2218,7 @@ nonisolated extension Cuecast_V1_DeliveryEntry: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BoardState"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0\u{3}ad_lists\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0\u{3}ad_lists\0\u{1}writers\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2211,6 +2234,7 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
       case 6: try { try decoder.decodeRepeatedFixed64Field(value: &self.retiredHashes) }()
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
       case 8: try { try decoder.decodeRepeatedMessageField(value: &self.adLists) }()
+      case 9: try { try decoder.decodeRepeatedMessageField(value: &self.writers) }()
       default: break
       }
     }
@@ -2245,6 +2269,9 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if !self.adLists.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.adLists, fieldNumber: 8)
     }
+    if !self.writers.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.writers, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2257,6 +2284,47 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if lhs.retiredHashes != rhs.retiredHashes {return false}
     if lhs.breaks != rhs.breaks {return false}
     if lhs.adLists != rhs.adLists {return false}
+    if lhs.writers != rhs.writers {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_WriterState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".WriterState"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}writer\0\u{1}number\0\u{3}at_us\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularFixed64Field(value: &self.writer) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.number) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.atUs) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.writer != 0 {
+      try visitor.visitSingularFixed64Field(value: self.writer, fieldNumber: 1)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularUInt64Field(value: self.number, fieldNumber: 2)
+    }
+    if self.atUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.atUs, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_WriterState, rhs: Cuecast_V1_WriterState) -> Bool {
+    if lhs.writer != rhs.writer {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.atUs != rhs.atUs {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

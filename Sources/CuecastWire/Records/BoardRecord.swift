@@ -99,6 +99,8 @@ package struct BoardRecord: Hashable, Sendable {
     /// Breaks of any stream.
     package var breaks: [BreakRecord]
     package var adLists: [AdListRecord]
+    /// How far each writer of the lane is, where several gateways share the log.
+    package var writers: [WriterRecord]
 
     package init(
         offset: UInt64 = 0,
@@ -108,7 +110,8 @@ package struct BoardRecord: Hashable, Sendable {
         retiredHashes: [UInt64] = [],
         streams: [StreamRecord] = [],
         breaks: [BreakRecord] = [],
-        adLists: [AdListRecord] = []
+        adLists: [AdListRecord] = [],
+        writers: [WriterRecord] = []
     ) {
         self.offset = offset
         self.retention = retention
@@ -118,6 +121,7 @@ package struct BoardRecord: Hashable, Sendable {
         self.streams = streams
         self.breaks = breaks
         self.adLists = adLists
+        self.writers = writers
     }
 
     /// Reads a snapshot of the lane `breaks`, or a part of one.
@@ -153,6 +157,10 @@ package struct BoardRecord: Hashable, Sendable {
         guard Set(self.adLists.map(\.name)).count == self.adLists.count else {
             throw .invalid(field: "ad_lists", rule: "one stands there twice")
         }
+        self.writers = wire.writers.map { WriterRecord(wire: $0) }
+        guard Set(self.writers.map(\.writer)).count == self.writers.count else {
+            throw .invalid(field: "writers", rule: "one stands there twice")
+        }
     }
 
     /// The snapshot's bytes.
@@ -166,6 +174,7 @@ package struct BoardRecord: Hashable, Sendable {
                 if let newest = self.newest { $0.newestUs = newest.microseconds }
                 $0.retiredSequence = self.retiredSequence
                 $0.retiredHashes = self.retiredHashes
+                $0.writers = self.writers.map(\.wire)
             }
         )
         for stream in self.streams {

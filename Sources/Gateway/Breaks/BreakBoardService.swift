@@ -104,13 +104,7 @@ package struct BreakBoardService: Service {
                 bytesMax: Self.bytesPerReadMax
             )
             guard !records.isEmpty else { throw EventLogError.closed }
-            for record in records {
-                _ = board.apply(
-                    try BreakGroup(decoding: record.bytes),
-                    offset: record.offset,
-                    after: record.previous
-                )
-            }
+            for record in records { _ = try board.apply(record) }
         }
         return board
     }
@@ -162,10 +156,17 @@ package struct BreakBoardService: Service {
             guard !records.isEmpty else { return }
             var notices: [StreamNotice] = []
             for record in records {
-                let group = try BreakGroup(decoding: record.bytes)
-                let results = board.apply(group, offset: record.offset, after: record.previous)
+                let applied = try board.apply(record)
                 let changes = board.takeChanges()
                 self.snapshots.note(changes, board)
+                if applied == nil {
+                    self.logger.notice(
+                        "a record of the event log has no effect: a later one of its writer came before it",
+                        metadata: ["lane": "\(Lane.breaks)", "offset": "\(record.offset)"]
+                    )
+                }
+                // Also of a record without effect: the board's offset goes on.
+                let (group, results) = applied ?? (BreakGroup(entries: []), [])
                 notices += self.settle(results, of: group, board: board)
             }
             if !notices.isEmpty { await self.publish(notices) }

@@ -64,6 +64,8 @@ package struct Board: Sendable {
     package private(set) var retired: RetiredNames
     /// The ad lists that fill breaks which signals open.
     package private(set) var lists = AdLists()
+    /// How far each writer of the lane is, where several gateways share the log.
+    package internal(set) var writers = WriterTable()
     /// How many breaks are kept.
     package private(set) var breakCount = 0
     /// About what it takes in memory, worked out from what is kept: the same at every gateway.
@@ -106,6 +108,7 @@ package struct Board: Sendable {
         self.offset = offset
         self.retired = loaded.retired
         self.lists = loaded.lists
+        self.writers = WriterTable(loaded.writers)
         self.retiredSequence = loaded.retiredSequence
         for stream in streams {
             self.put(stream)
@@ -179,7 +182,8 @@ package struct Board: Sendable {
             offset: self.offset,
             retention: self.hasTime ? self.retentionTime : nil,
             newest: self.hasTime ? self.newestTime : nil,
-            retiredSequence: self.retiredSequence
+            retiredSequence: self.retiredSequence,
+            writers: self.writers.records
         )
     }
 
@@ -438,7 +442,7 @@ extension Board: Hashable {
     package static func == (left: Self, right: Self) -> Bool {
         left.epoch == right.epoch && left.offset == right.offset && left.retentionTime == right.retentionTime
             && left.newestTime == right.newestTime && left.retiredSequence == right.retiredSequence
-            && left.retired == right.retired && left.lists == right.lists
+            && left.retired == right.retired && left.lists == right.lists && left.writers == right.writers
             && left.bytes == right.bytes && left.breakCount == right.breakCount
             && left.streams == right.streams && left.waiting == right.waiting && left.order == right.order
             && left.due == right.due

@@ -9,6 +9,7 @@ package struct BoardLoader {
     struct Facts {
         var retired: RetiredNames
         var lists = AdLists()
+        var writers: [WriterRecord] = []
         var retiredSequence: UInt64 = 0
         var retention: Timestamp?
         var newest: Timestamp?
@@ -59,6 +60,7 @@ package struct BoardLoader {
         self.facts.retiredSequence = max(self.facts.retiredSequence, part.retiredSequence)
         for hash in part.retiredHashes { self.facts.retired.insert(hash: hash) }
         for each in part.adLists { self.facts.lists.keep(each, .put) }
+        self.facts.writers += part.writers
         for each in part.streams {
             self.streams[each.stream] = StreamBoard(each, epoch: self.epoch)
         }

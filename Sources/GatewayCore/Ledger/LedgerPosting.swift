@@ -47,6 +47,8 @@ package struct LedgerPosting: Hashable, Sendable {
     package var previous: UInt64
     /// The digest of its record, where it is known: only that of the last one applied is kept.
     package var digest: UInt64?
+    /// The writer of the group, where several gateways share the log: a group that comes after a later one of its writer is passed over.
+    package var mark: AppendMark?
     /// Applied before the outcomes of the same group.
     package var deliveries: [Delivery]
     package var outcomes: [OutcomeRow]
@@ -54,11 +56,19 @@ package struct LedgerPosting: Hashable, Sendable {
     /// - Parameters:
     ///   - offset: the group's.
     ///   - previous: that of the group before; `nil`: one less, as within an epoch.
+    ///   - mark: who appended the group.
     ///   - deliveries: the deliveries.
     ///   - outcomes: the outcomes.
-    package init(offset: UInt64, previous: UInt64? = nil, deliveries: [Delivery], outcomes: [OutcomeRow]) {
+    package init(
+        offset: UInt64,
+        previous: UInt64? = nil,
+        mark: AppendMark? = nil,
+        deliveries: [Delivery],
+        outcomes: [OutcomeRow]
+    ) {
         self.offset = offset
         self.previous = previous ?? offset - 1
+        self.mark = mark
         self.deliveries = deliveries
         self.outcomes = outcomes
     }
@@ -73,6 +83,7 @@ package struct LedgerPosting: Hashable, Sendable {
         self.init(
             offset: record.offset,
             previous: record.previous,
+            mark: record.mark,
             deliveries: reader.deliveries,
             outcomes: reader.outcomes
         )
@@ -102,5 +113,29 @@ package struct LedgerPosting: Hashable, Sendable {
             last = posting.offset
         }
         return new
+    }
+
+    /// The postings that have an effect: those that come after a later one of their writer are passed over.
+    ///
+    /// - Parameters:
+    ///   - postings: of one lane, in order.
+    ///   - writers: how far the writers of the lane are before them, and then behind them.
+    /// - Returns: all of them where the log does not keep who appended a group.
+    package static func effective(
+        _ postings: ArraySlice<LedgerPosting>,
+        _ writers: inout WriterTable
+    ) -> ArraySlice<LedgerPosting> {
+        var isPassedOver = false
+        var kept: [LedgerPosting] = []
+        for (place, posting) in zip(postings.indices, postings) {
+            let hasEffect = writers.take(posting.mark)
+            if !hasEffect, !isPassedOver {
+                isPassedOver = true
+                kept = Array(postings[..<place])
+            } else if hasEffect, isPassedOver {
+                kept.append(posting)
+            }
+        }
+        return isPassedOver ? kept[...] : postings
     }
 }

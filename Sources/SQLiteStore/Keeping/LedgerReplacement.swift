@@ -172,11 +172,7 @@ struct LedgerReplacement {
             guard !records.isEmpty else { throw EventLogError.closed }
             var changed: [BreakNumber: BreakSummary] = [:]
             for record in records {
-                for result in board.apply(
-                    try BreakGroup(decoding: record.bytes),
-                    offset: record.offset,
-                    after: record.previous
-                ) {
+                for result in try board.apply(record)?.results ?? [] {
                     if case .changed(let each, _) = result { changed[each.number] = each.summary }
                 }
             }

@@ -74,7 +74,7 @@ package final class SQLiteLedger: Ledger, CachingStore {
                 let applied = try LedgerSchema.appliedOffset(of: lane, database)
                 let new = try LedgerPosting.following(applied, in: postings, of: lane)
                 guard let last = new.last else { return .rollback }
-                counted = try writer.apply(new)
+                counted = try writer.apply(try LedgerWriters.effective(new, of: lane, database))
                 for posting in new { try LedgerSchema.note(posting, of: lane, database) }
                 try LedgerSchema.setAppliedOffset(last.offset, of: lane, digest: last.digest, database)
                 return .commit

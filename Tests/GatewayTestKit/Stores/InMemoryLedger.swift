@@ -13,6 +13,7 @@ package final class InMemoryLedger: Ledger {
     private struct State {
         var books = LedgerBooks()
         var applied: [Lane: UInt64] = [:]
+        var writers: [Lane: WriterTable] = [:]
         var isClosed = false
     }
 
@@ -43,7 +44,7 @@ package final class InMemoryLedger: Ledger {
         try self.open { state throws(LedgerError) in
             let new = try LedgerPosting.following(state.applied[lane] ?? 0, in: postings, of: lane)
             var counted = NewOutcomes()
-            for posting in new {
+            for posting in LedgerPosting.effective(new, &state.writers[lane, default: WriterTable()]) {
                 for outcome in state.books.post(posting) { counted.add(outcome.outcome.kind) }
             }
             if let last = new.last { state.applied[lane] = last.offset }
