@@ -20,12 +20,26 @@ struct BreakTimekeeper: Sendable {
     ///   - policy: times of announcements and windows.
     ///   - recheckInterval: how often timers are looked at in any case.
     ///   - elapsed: monotonic time.
-    init(_ board: Board, policy: BreakPolicy, recheckInterval: Duration, elapsed: Timestamp) {
+    ///   - ranks: which gateway of the log appends when; by default this one is alone.
+    init(
+        _ board: Board,
+        policy: BreakPolicy,
+        recheckInterval: Duration,
+        elapsed: Timestamp,
+        ranks: TimerRanks = .alone
+    ) {
         self.timers = BreakTimers(policy: policy)
         self.recheckInterval = recheckInterval
-        self.queue = TimerQueue(board)
+        self.queue = TimerQueue(board, ranks: ranks)
         self.housekeeping = HousekeepingSchedule(elapsed: elapsed)
     }
+
+    /// Other gateways of the log are alive from now on.
+    ///
+    /// - Parameters:
+    ///   - ranks: with them.
+    ///   - board: the newest board. A record of this gateway that is under way falls due once more; a repeat is harmless.
+    mutating func take(_ ranks: TimerRanks, board: Board) { self.queue = TimerQueue(board, ranks: ranks) }
 
     /// The timers' records that are due; each of their breaks waits until `note` or `wasNotTaken` knows of it.
     ///

@@ -53,16 +53,23 @@ package struct TimerQueue: Sendable {
         }
     }
 
+    /// Which gateway appends when.
+    private let ranks: TimerRanks
     private var heap: Heap<Waiting>
     /// Where each break stands in the heap: what lies there under another instant is void.
     private var instants: [BreakNumber: Timestamp]
 
     /// The breaks of a board that wait for a timer.
-    package init(_ board: Board) {
+    ///
+    /// - Parameters:
+    ///   - board: the board as it is.
+    ///   - ranks: which gateway appends when; by default this one is alone.
+    package init(_ board: Board, ranks: TimerRanks = .alone) {
+        self.ranks = ranks
         var waiting: [Waiting] = []
         for stream in board.waiting.lazy.compactMap({ board.streams[$0] }) {
             for each in stream.waiting.lazy.compactMap({ stream.breaks[$0] }) {
-                guard let instant = each.timer else { continue }
+                guard let instant = each.timer(by: ranks) else { continue }
                 waiting.append(Waiting(instant: instant, number: each.number, key: each.key))
             }
         }
@@ -81,7 +88,7 @@ package struct TimerQueue: Sendable {
 
     /// Keeps what a record made of a break.
     package mutating func note(_ each: Break) {
-        guard let instant = each.timer else {
+        guard let instant = each.timer(by: self.ranks) else {
             if self.instants.removeValue(forKey: each.number) != nil { self.tidy() }
             return
         }
@@ -111,7 +118,8 @@ package struct TimerQueue: Sendable {
             self.heap.removeMin()
             self.instants[first.number] = nil
             defer { self.dropVoid() }
-            guard let each = board[first.key], each.number == first.number, let instant = each.timer else { continue }
+            guard let each = board[first.key], each.number == first.number, let instant = each.timer(by: self.ranks)
+            else { continue }
             if instant <= now {
                 entries.append(timers.entry(for: each, at: now, listeners: listeners(first.key.stream)))
             } else {
@@ -132,4 +140,9 @@ package struct TimerQueue: Sendable {
             self.heap = Heap(self.heap.unordered.filter { self.instants[$0.number] == $0.instant })
         }
     }
+}
+
+extension Break {
+    /// When a gateway appends the record that time makes due; `nil`: there is none.
+    fileprivate func timer(by ranks: TimerRanks) -> Timestamp? { self.timer.map { $0 + ranks.delay(of: self.number) } }
 }
