@@ -249,8 +249,9 @@ extension EdgeLoop {
     package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
         guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }
         let answer = decide(self.mayBeginSession(index), self.pushPlace(index))
-        guard let reply = answer.reply else { preconditionFailure("a late answer cannot come later still") }
         if answer.hasBegunSession { self.noteSession(index) }
+        // It waits for something else now.
+        guard let reply = answer.reply else { return }
         if answer.refusesToken { self.noteRefusedToken(index) }
         self.answer(reply, to: peer)
         if let change = answer.push, self.connections.place(of: peer) != nil { self.change(change, index) }

@@ -44,6 +44,7 @@ struct Counter {
         case later(ListenerRequestHandler.Deferred)
         /// When the token of a join has been checked.
         case afterToken(String)
+        case afterCatchUp
 
         var body: ListenerReply.Body? {
             if case .reply(let reply) = self { reply.body } else { nil }
@@ -90,6 +91,7 @@ struct Counter {
             #expect(deferred.requestID == id)
             return .later(deferred)
         case .afterToken(let token): return .afterToken(token)
+        case .afterCatchUp: return .afterCatchUp
         }
     }
 

@@ -21,12 +21,14 @@ struct ReaderAgreementTests {
         case reply([UInt8], RequestEffects)
         case deferred(ListenerRequestHandler.Deferred, RequestEffects)
         case token(String)
+        case behind
 
         init(_ handled: HandledRequest<ListenerRequestHandler.Deferred>) {
             switch handled.answer {
             case .now(let reply): self = .reply(reply.frame, handled.effects)
             case .afterGroup(let deferred): self = .deferred(deferred, handled.effects)
             case .afterToken(let token): self = .token(token)
+            case .afterCatchUp: self = .behind
             }
         }
 
@@ -40,6 +42,7 @@ struct ReaderAgreementTests {
                 }
             case .deferred: "later"
             case .token: "token"
+            case .behind: "behind"
             }
         }
     }

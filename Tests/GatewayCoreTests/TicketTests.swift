@@ -146,6 +146,7 @@ struct TicketTests {
         switch counter.handler.handle(frame, from: peer, at: Sample.at(25)).answer {
         case .afterGroup: return "ok"
         case .afterToken(let token): return token == "a.b.c" ? "check" : "another token"
+        case .afterCatchUp: return "behind"
         case .now(let bytes):
             guard case .refused(let refusal) = try ListenerReply(decoding: bytes.frame).body else { return "ok" }
             #expect(refusal.status == .notAllowed, "\(refusal)")

@@ -167,7 +167,8 @@ struct PipelinedBroadcasterTests {
                     key: key,
                     origin: RequestOrigin(.zeromq)
                 ) { _ in },
-                reading: ClockReading(now: Timestamp(microseconds: 1))
+                reading: ClockReading(now: Timestamp(microseconds: 1)),
+                number: id
             )
         }
         #expect(!parked.holds(key.stream))

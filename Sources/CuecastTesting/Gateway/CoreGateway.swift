@@ -170,6 +170,7 @@ package struct CoreGateway: Sendable {
         switch handled.answer {
         case .now(let reply): return reply.frame
         case .afterToken: preconditionFailure("a gateway in memory protects no stream")
+        case .afterCatchUp: preconditionFailure("a gateway in memory has its log for itself")
         case .afterGroup(let deferred):
             self.flush()
             return self.handler.finish(deferred, isDurable: true, at: now).frame

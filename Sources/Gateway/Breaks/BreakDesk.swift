@@ -18,9 +18,11 @@ import ZeroMQ
 /// (`BroadcastEndpoint`), HTTP by `ask`.
 package actor BreakDesk: Service, BoardObserver {
     /// The answers of the log and the board.
-    private enum Event: Sendable {
+    enum Event: Sendable {
         case appended(AppendID, Result<UInt64, EventLogError>)
         case applied([EntryResult], AppendID?)
+        /// The board has caught up with the log for requests of a stream up to one; or, where it is `false`, not in time.
+        case caughtUp(StreamID, through: UInt64, Bool)
     }
 
     /// The parts that a desk uses.
@@ -29,6 +31,8 @@ package actor BreakDesk: Service, BoardObserver {
         let log: LogHealth
         /// Has the newest board.
         let holder: BoardHolder
+        /// Tells when the board has all that the log has; `nil`: no request knows more than the board.
+        let catchUp: LogCatchUp?
         let clock: any GatewayClock
         let forecast: ListenerForecast
         /// Whether the log's own time may go on.
@@ -45,6 +49,8 @@ package actor BreakDesk: Service, BoardObserver {
 
     /// The most events that wait; as many as groups can be in flight, many times over.
     static let eventsMax = LimitName.eventsMax.value
+    /// How long after it came a request is still recorded that the log dropped; a later one is refused, and nothing of it happens.
+    private static let recordAgainWithin: Duration = .seconds(5)
     /// How often the log's own time goes on and the log is looked at.
     private static let housekeepingInterval: Duration = .seconds(1)
     private static let begun = ContinuousClock.now
@@ -57,9 +63,13 @@ package actor BreakDesk: Service, BoardObserver {
     private var planner: BroadcastPlanner
     private var timekeeper: BreakTimekeeper
     /// The newest board that this thread has seen.
-    private var board: Board
-    private var lane: BreakLane
-    private var parked: ParkedRequests
+    var board: Board
+    private(set) var lane: BreakLane
+    var parked: ParkedRequests
+    /// How many requests were taken.
+    private(set) var taken: UInt64 = 0
+    /// The streams with a request that waits until the board has caught up with the log.
+    var behind: Set<StreamID> = []
     private var timer: PollingThread.Timer?
     /// Whether the gateway is stopping.
     private var isDraining = false
@@ -90,7 +100,8 @@ package actor BreakDesk: Service, BoardObserver {
         )
         self.lane = BreakLane(
             entriesWaitingMax: configuration.limits[.entriesWaitingMax],
-            entryBytesWaitingMax: configuration.limits[.entryBytesWaitingMax]
+            entryBytesWaitingMax: configuration.limits[.entryBytesWaitingMax],
+            isShared: tools.log.isShared
         )
         self.parked = ParkedRequests(
             entriesWaitingMax: configuration.limits[.entriesWaitingMax],
@@ -131,7 +142,7 @@ package actor BreakDesk: Service, BoardObserver {
         self.post(.applied(results, id))
     }
 
-    private nonisolated func post(_ event: Event) {
+    nonisolated func post(_ event: Event) {
         // At most a few groups are in flight, and the consumer only moves bytes. A full buffer is a fault of ours, and a lost
         // answer would leave a broadcaster waiting for ever.
         if case .dropped = self.eventSink.yield(event) {
@@ -145,6 +156,7 @@ package actor BreakDesk: Service, BoardObserver {
             switch event {
             case .appended(let id, let result): self.appended(id, result)
             case .applied(let results, let id): self.applied(results, of: id)
+            case .caughtUp(let stream, let newest, let isCaughtUp): self.caughtUp(stream, through: newest, isCaughtUp)
             }
             self.closeGroups()
             self.noteIfDrained()
@@ -156,15 +168,26 @@ package actor BreakDesk: Service, BoardObserver {
         if recorder.traces.keepsSpans { recorder.committed(self.lane.traced(id), result) }
         switch result {
         case .success: self.answer(self.lane.appended(id))
+        case .failure(.dropped):
+            let oldest = self.tools.clock.now() - Self.recordAgainWithin
+            let dropped = self.lane.failed(id)
+            // The fold decides about them anew, on the board as it is then. Timers' records fall due again.
+            let again = dropped.filter { $0.waiting != nil && $0.entry.at >= oldest }
+            self.lane.putBack(again)
+            self.fail(dropped.filter { $0.waiting == nil || $0.entry.at < oldest })
         case .failure:
             self.tools.logFailed()
-            let failed = self.lane.failed(id)
-            for member in failed {
-                self.timekeeper.wasNotTaken(member.entry, board: self.tools.holder.board)
-                if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
-            }
-            self.release(behind: failed.map(\.entry))
+            self.fail(self.lane.failed(id))
         }
+    }
+
+    /// Nothing comes of these.
+    private func fail(_ members: [BreakLane.Member]) {
+        for member in members {
+            self.timekeeper.wasNotTaken(member.entry, board: self.tools.holder.board)
+            if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
+        }
+        self.release(behind: members.map(\.entry))
     }
 
     private func applied(_ results: [EntryResult], of id: AppendID?) {
@@ -215,7 +238,7 @@ package actor BreakDesk: Service, BoardObserver {
     ///   - body: the answer.
     ///   - waiting: the request.
     ///   - isNew: whether the request has changed something, and did not only find it done.
-    private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool = false) {
+    func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool = false) {
         let reply = BroadcastReply(
             requestID: waiting.requestID,
             gatewayTime: self.tools.clock.now(),
@@ -257,12 +280,14 @@ extension BreakDesk {
         }
         waiting.by = principal.name
         guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
+        self.taken += 1
         let admitted = AdmittedRequest(
             request: incoming.request,
             principal: principal,
             bytes: incoming.bytes,
             waiting: waiting,
-            reading: incoming.reading
+            reading: incoming.reading,
+            number: self.taken
         )
         // For each request, not for each pass: while a pass lasts the board may advance.
         if self.tools.holder.offset != self.board.offset { self.board = self.tools.holder.board }
@@ -290,8 +315,11 @@ extension BreakDesk {
     /// What has to be recorded is decided once more when the board applies it, behind all entries before it. What needs no
     /// record is answered for good, and only by a board that has all of them.
     ///
-    /// - Returns: whether it was decided; where not, it has to wait for entries of its stream.
-    private func decide(_ admitted: AdmittedRequest) -> Bool {
+    /// - Parameters:
+    ///   - admitted: the request.
+    ///   - isCaughtUp: whether the board has all that the log had when the request came.
+    /// - Returns: whether it was decided; where not, it has to wait for entries of its stream, or for the board.
+    func decide(_ admitted: AdmittedRequest, isCaughtUp: Bool = false) -> Bool {
         var waiting = admitted.waiting
         let reading = admitted.reading
         let forecast = self.tools.forecast
@@ -304,6 +332,7 @@ extension BreakDesk {
             trace: waiting.trace?.context
         )
         if case .answer = plan, let stream = admitted.stream, !self.lane.isSettled(stream) { return false }
+        if !isCaughtUp, let stream = admitted.stream, self.waitsForLog(plan, of: stream) { return false }
         if waiting.trace != nil { self.tools.recorder.decided(&waiting, plan, from: reading.now) }
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
@@ -365,6 +394,15 @@ extension BreakDesk {
         self.timer = self.tools.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
     }
 
+    /// Other gateways of the log are alive from now on: records of timers wait for those that rank before this one.
+    ///
+    /// - Parameter others: their runs.
+    package func gatewaysChanged(to others: Set<UInt64>) {
+        let ranks = TimerRanks(own: self.tools.log.origin, others: others)
+        self.timekeeper.take(ranks, board: self.tools.holder.board)
+        self.runTimers()
+    }
+
     /// Has a record of the timekeeper gather; where too many wait it falls due again.
     private func record(_ entry: BreakEntry) {
         guard self.lane.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil else { return }
@@ -423,7 +461,7 @@ extension BreakDesk {
     /// - Returns: whether no request waits any more.
     nonisolated func drain(atMost limit: Duration) async -> Bool { await self.drained.wait(atMost: limit) }
 
-    private func noteIfDrained() {
+    func noteIfDrained() {
         if self.isDraining, self.lane.isIdle, self.parked.count == 0 { self.drained.happen() }
     }
 }

@@ -46,7 +46,7 @@ struct BreakLane {
         var results: [EntryResult]?
     }
 
-    private var pacer = GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax)
+    private var pacer: GroupPacer
     private var gathered: [Member] = []
     /// The bytes of those.
     private var gatheredBytes = 0
@@ -57,7 +57,13 @@ struct BreakLane {
     /// - Parameters:
     ///   - entriesWaitingMax: the most entries that wait.
     ///   - entryBytesWaitingMax: the most bytes of their requests.
-    init(entriesWaitingMax: Int, entryBytesWaitingMax: Int) {
+    ///   - isShared: whether several gateways share the log. Then one group is under way at a time: one that the log drops goes before
+    ///     those that came later, so that an older change of a break never follows a newer one.
+    init(entriesWaitingMax: Int, entryBytesWaitingMax: Int, isShared: Bool = false) {
+        self.pacer =
+            isShared
+            ? GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax, groupsInFlightMax: 1)
+            : GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax)
         self.entryBytesWaitingMax = entryBytesWaitingMax
         self.entriesWaitingMax = entriesWaitingMax
     }
@@ -154,6 +160,17 @@ struct BreakLane {
         let members = self.groups.removeValue(forKey: id)?.members ?? []
         self.settle(members)
         return members
+    }
+
+    /// Has members of a group that the log dropped gather again, before all that gathered meanwhile.
+    ///
+    /// They were within the limits once.
+    mutating func putBack(_ members: [Member]) {
+        self.gathered.insert(contentsOf: members, at: 0)
+        for member in members {
+            self.gatheredBytes += member.bytes
+            if let stream = member.entry.stream { self.open[stream, default: 0] += 1 }
+        }
     }
 
     /// The board has applied a group; one of another gateway is passed over.

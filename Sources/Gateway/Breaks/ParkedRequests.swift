@@ -13,6 +13,8 @@ struct AdmittedRequest: Sendable {
     let waiting: WaitingBroadcaster
     /// The gateway's clock when it came: starts that are said as a time from now count from then.
     let reading: ClockReading
+    /// Counts the requests that the desk has taken.
+    let number: UInt64
 
     /// The stream that it would change; `nil`: it changes nothing, or is not allowed to, whatever is on its way to the board.
     var stream: StreamID? {

@@ -41,6 +41,7 @@ struct BroadcasterParts: Sendable {
                 thread: self.thread,
                 log: log.health,
                 holder: log.holder,
+                catchUp: log.catchUp,
                 clock: common.clock,
                 forecast: clock.forecast(of: listeners.live, lease: configuration.lease, at: common.clock.reading()),
                 retention: clock.retention,

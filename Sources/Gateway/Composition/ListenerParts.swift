@@ -71,6 +71,7 @@ struct ListenerParts: Sendable {
             tools: ListenerDesk.Tools(
                 log: log.health,
                 holder: log.holder,
+                catchUp: log.catchUp,
                 keys: keys.messages,
                 rules: keys.rules,
                 tokens: keys.tokens,

@@ -16,6 +16,8 @@ struct LoadedLog: Sendable {
     let changes: BoardChanges
     /// Has the newest board.
     let holder: BoardHolder
+    /// Tells when the board has all that the log has; `nil`: no other gateway writes to the log, and no request knows more than the board.
+    let catchUp: LogCatchUp?
 
     /// Loads the board.
     ///
@@ -30,6 +32,10 @@ struct LoadedLog: Sendable {
         self.board = board
         self.holder = BoardHolder(board)
         self.parts = parts
+        self.catchUp =
+            parts.isShared
+            ? LogCatchUp(log: parts.log, holder: self.holder, waitMax: configuration.behindWaitMax)
+            : nil
         self.health = LogHealth(
             log: parts,
             origin: common.instance,

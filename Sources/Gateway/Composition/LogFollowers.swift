@@ -40,7 +40,7 @@ struct LogFollowers: Sendable {
         self.boardService = ThreadedService(
             BreakBoardService(
                 log,
-                observers: [desk, feed, self.breakChanges],
+                observers: [desk, feed, self.breakChanges] + (log.catchUp.map { [$0] } ?? []),
                 sinks: [listeners.edge, listeners.hub],
                 traces: traces,
                 common: common

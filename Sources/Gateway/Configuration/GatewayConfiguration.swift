@@ -126,6 +126,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var logSilenceMax: Duration = .seconds(10)
+    /// How long a request that knows more than the board waits until the board has caught up with a log that several gateways share.
+    ///
+    /// For tests.
+    package var behindWaitMax: Duration = LogCatchUp.behindWaitMax
     /// How long a connection, of a listener or a broadcaster, may take for its greeting and handshake.
     ///
     /// For tests.

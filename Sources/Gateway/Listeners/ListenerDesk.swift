@@ -14,6 +14,8 @@ final class ListenerDesk: EdgeDelegate {
     struct Tools: Sendable {
         let log: LogHealth
         let holder: BoardHolder
+        /// Tells when the board has all that the log has; `nil`: no request knows more than the board.
+        let catchUp: LogCatchUp?
         let keys: KeyHolder
         let rules: ListenerRulesHolder
         /// Checks the tokens of joins; `nil`: tokens are not checked.
@@ -31,6 +33,8 @@ final class ListenerDesk: EdgeDelegate {
     private var handler: ListenerRequestHandler
     /// How often the keys had been swapped when the handler got its own.
     private var keySwaps: Int
+    /// Requests that know more than the board, by numbers like those of calls, until the board has caught up with the log.
+    private var behind: [UInt64: BehindRequest] = [:]
     /// The rules about listeners, with their version.
     private var rules: ListenerRules
     private var ruleSwaps: Int
@@ -55,6 +59,7 @@ final class ListenerDesk: EdgeDelegate {
         self.keySwaps = tools.keys.swaps
         // The handler notices keys that are replaced from here on.
         self.handler.keys = tools.keys.keys
+        self.handler.waitsForLog = tools.catchUp != nil
         self.ruleSwaps = tools.rules.swaps
         self.rules = tools.rules.rules
         self.handler.take(self.rules)
@@ -84,6 +89,8 @@ final class ListenerDesk: EdgeDelegate {
             return EdgeAnswer(reply: nil, hasBegunSession: effects.hasBegunSession)
         case .afterToken(let token):
             return self.check(token, of: request, from: peer)
+        case .afterCatchUp:
+            return EdgeAnswer(reply: self.waitForLog(BehindRequest(request, .connection(peer))))
         }
     }
 
@@ -225,6 +232,10 @@ final class ListenerDesk: EdgeDelegate {
             from: call.facts(mayBeginSession: call.mayBeginSession),
             at: self.readClock().now
         )
+        self.answer(call, handled)
+    }
+
+    private func answer(_ call: ListenerCall, _ handled: HandledRequest<ListenerRequestHandler.Deferred>) {
         let effects = handled.effects
         if self.tracesRequests || effects.unreadable != nil { self.log(handled, of: call.request) }
         switch handled.answer {
@@ -233,6 +244,8 @@ final class ListenerDesk: EdgeDelegate {
             let number = self.keep(call)
             self.handler.wait(number, for: deferred)
         case .afterToken(let token): self.check(token, of: call)
+        case .afterCatchUp:
+            if let refusal = self.waitForLog(BehindRequest(call.request, .call(call))) { call.answer(refusal) }
         }
     }
 
@@ -268,10 +281,64 @@ final class ListenerDesk: EdgeDelegate {
         call.answer(reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
     }
 
+    // MARK: - Requests that know more than the board
+
+    /// Has a request wait until the board has all that the log has now.
+    ///
+    /// - Returns: its refusal, where too many wait.
+    private func waitForLog(_ request: BehindRequest) -> ReplyBytes? {
+        guard let catchUp = self.tools.catchUp, self.behind.count < BehindRequest.requestsBehindMax else {
+            self.tools.metrics.count(.limitsHit, .limit(.requestsBehindMax))
+            return self.handler.refuseBehind(request.bytes, at: self.now)
+        }
+        self.newestCall += 1
+        let number = self.newestCall
+        self.behind[number] = request
+        let mailbox = self.mailbox
+        catchUp.wait { mailbox.post(.caughtUp(number, $0)) }
+        return nil
+    }
+
+    /// Decides about a request that has waited for the board.
+    private func caughtUp(_ number: UInt64, _ isCaughtUp: Bool, in loop: EdgeLoop) {
+        guard let request = self.behind.removeValue(forKey: number) else { return }
+        self.refresh()
+        switch request.sender {
+        case .connection(let peer):
+            loop.answer(peer) { mayBeginSession, push in
+                guard isCaughtUp else {
+                    return EdgeAnswer(reply: self.handler.refuseBehind(request.bytes, at: self.now))
+                }
+                let facts = PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push)
+                return self.answer(peer, request.bytes, facts)
+            }
+        case .call(let call):
+            guard isCaughtUp else { return call.answer(self.handler.refuseBehind(request.bytes, at: self.now)) }
+            let facts = call.facts(mayBeginSession: call.mayBeginSession)
+            self.answer(call, self.handler.handleCaughtUp(request.bytes, from: facts, at: self.readClock().now))
+        }
+    }
+
+    private func answer(_ peer: EdgePeer, _ request: [UInt8], _ facts: PeerFacts) -> EdgeAnswer {
+        let handled = self.handler.handleCaughtUp(request, from: facts, at: self.readClock().now)
+        let effects = handled.effects
+        switch handled.answer {
+        case .now(let reply):
+            return EdgeAnswer(reply: reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
+        case .afterGroup(let deferred):
+            self.handler.wait(self.number(of: peer), for: deferred)
+            return EdgeAnswer(reply: nil, hasBegunSession: effects.hasBegunSession)
+        case .afterToken(let token): return self.check(token, of: request, from: peer)
+        case .afterCatchUp: preconditionFailure("the board has caught up")
+        }
+    }
+
     /// Ends after the loop: callers that still wait learn that nothing was confirmed.
     func endCalls() {
         for call in self.mailbox.close() { call.refuse(.draining, at: self.now) }
         for call in self.calls.values { call.refuse(.logUnavailable, at: self.now) }
+        for case .call(let call) in self.behind.values.map(\.sender) { call.refuse(.behindLog, at: self.now) }
+        self.behind = [:]
         self.calls = [:]
         self.callsChecked = []
     }
@@ -300,12 +367,21 @@ final class ListenerDesk: EdgeDelegate {
             let (number, group) = self.handler.takeGroup()
             self.lane.opened()
             self.tools.metrics.count(.acknowledgementGroups)
-            let mailbox = self.mailbox
-            self.tools.log.append(group.encoded(), id: self.tools.log.nextID(), to: .acknowledgements(0)) { result in
+            self.append(group.encoded(), number)
+        }
+        self.mailbox.note(waitingCount: self.handler.waiterCount)
+    }
+
+    /// Hands the record of a group to the log.
+    private func append(_ record: [UInt8], _ number: UInt64) {
+        let mailbox = self.mailbox
+        self.tools.log.append(record, id: self.tools.log.nextID(), to: .acknowledgements(0)) { result in
+            if case .failure(.dropped) = result {
+                mailbox.post(.dropped(number, record))
+            } else {
                 mailbox.post(.appended(number, isDurable: (try? result.get()) != nil))
             }
         }
-        self.mailbox.note(waitingCount: self.handler.waiterCount)
     }
 
     private func answered(_ number: UInt64, isDurable: Bool, in loop: EdgeLoop) {
@@ -334,8 +410,11 @@ final class ListenerDesk: EdgeDelegate {
         for letter in self.mailbox.takeAll() {
             switch letter {
             case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
+            // The log has nothing of it: the same outcomes are recorded now, and counted once whatever came between.
+            case .dropped(let number, let record): self.append(record, number)
             case .checked(let peer, let request, let result): self.checked(peer, request, result, in: loop)
             case .callChecked(let number, let result): self.checked(number, result)
+            case .caughtUp(let number, let isCaughtUp): self.caughtUp(number, isCaughtUp, in: loop)
             case .logFailed: self.lane.noteFailure()
             case .settle(let done):
                 // Nothing of a session that is refused from now on comes into a later group.
@@ -359,7 +438,7 @@ final class ListenerDesk: EdgeDelegate {
 
     private func signalIfDrained() {
         guard self.handler.isDraining, self.handler.isIdle, self.checksWaiting.isEmpty, self.callsChecked.isEmpty,
-            !self.mailbox.hasCalls
+            self.behind.isEmpty, !self.mailbox.hasCalls
         else { return }
         // Deliveries that the log did not take are lost with it.
         guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }

@@ -12,10 +12,14 @@ final class ListenerMailbox: Sendable {
     enum Letter: Sendable {
         /// The log has answered about a group of acknowledgements.
         case appended(UInt64, isDurable: Bool)
+        /// The log has dropped the record of a group for certain.
+        case dropped(UInt64, [UInt8])
         /// It is known whether the token of a join is true.
         case checked(EdgePeer, request: [UInt8], Result<ListenerGrant, Refusal>)
         /// The same of a join that came by the entrance; the number is the desk's own.
         case callChecked(UInt64, Result<ListenerGrant, Refusal>)
+        /// The board has caught up with the log for a request that waits; the number is the desk's own. `false`: not in time.
+        case caughtUp(UInt64, Bool)
         /// Another lane of the log failed.
         case logFailed
         /// It happens when the log has answered about everything that gathered before this was read.

@@ -18,8 +18,10 @@ final class LogHealth: Sendable {
     private let log: any EventLog
     /// `nil`: the log is not on this machine, and has no bound of its own.
     private let maintenance: (any LogMaintenance)?
+    /// Whether several gateways share it.
+    let isShared: Bool
     /// The run of the gateway.
-    private let origin: UInt64
+    let origin: UInt64
     private let appends = Atomic<UInt64>(0)
     private let state: Mutex<State>
     private let metrics: MetricRegistry
@@ -43,6 +45,7 @@ final class LogHealth: Sendable {
     ) {
         self.log = log.log
         self.maintenance = log.maintenance
+        self.isShared = log.isShared
         self.origin = origin
         self.state = Mutex(State(silence: LogSilence(silenceMax: silenceMax)))
         self.metrics = metrics
@@ -85,6 +88,11 @@ final class LogHealth: Sendable {
                 state.silence.heard(at: .now)
                 self.readiness.set(.log, isReady: !state.isFull && !state.hasFailed)
             }
+        case .failure(.dropped):
+            // The log works, and has a later record: this one is tried again.
+            self.metrics.count(.logFailures)
+            self.state.withLock { $0.silence.heard(at: .now) }
+            self.logger.notice("the event log dropped a record", metadata: ["lane": "\(lane)"])
         case .failure(let error):
             self.metrics.count(.logFailures)
             self.state.withLock { state in

@@ -51,6 +51,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
     case reportRowsMax
+    case requestsBehindMax
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
     case ringBytesMax
@@ -293,6 +294,7 @@ extension LimitName {
                 alerts: false
             )
         case .reportRowsMax: .init(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
+        case .requestsBehindMax: .init(4_096, whenReached: "the request is refused as `UNAVAILABLE`, retry in a second")
         case .requestsPerSessionPerSecondMax:
             .init(
                 1_000,

@@ -29,6 +29,9 @@ package struct LogParts: Sendable {
         self.init(log: log, snapshots: log, watermarks: log, maintenance: log)
     }
 
+    /// Whether several gateways share the log: then it is not on this machine.
+    package var isShared: Bool { self.maintenance == nil }
+
     /// How much of its room the log uses; `nil` where it has no bound of its own.
     package var usage: LogUsage? { self.maintenance?.usage }
 }

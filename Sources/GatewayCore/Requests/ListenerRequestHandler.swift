@@ -26,6 +26,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var keys: MessageKeys
     /// Whether the gateway is stopping.
     package var isDraining = false
+    /// Whether several gateways share the log: then a request may know more than the board, and waits until the board has caught up.
+    package var waitsForLog = false
     /// The tickets and tokens that listeners need.
     private(set) var tickets: TicketRule
     /// The breaks with a request since the board last changed.
@@ -103,6 +105,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         var scanned = ScannedRequest()
         guard scanned.scan(request.span, outcomes: &self.memory.outcomes),
             let served = self.served.find(request.span, stream: scanned.stream, id: scanned.breakID),
+            served.isAnnounced || !self.waitsForLog,
             scanned.kind == .getBatch || self.memory.find(in: request.span, of: served)
         else { return self.handleInFull(request, from: peer, at: now) }
         var atHand = RequestAtHand(id: scanned.id, session: scanned.session, from: peer, at: now)
@@ -142,10 +145,11 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
     }
 
-    private mutating func handleInFull(
+    mutating func handleInFull(
         _ frame: [UInt8],
         from peer: PeerFacts,
-        at now: Timestamp
+        at now: Timestamp,
+        isCaughtUp: Bool = false
     ) -> HandledRequest<Deferred> {
         let decoded: ListenerRequest
         do throws(WireError) {
@@ -153,11 +157,11 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         } catch {
             return self.refuse(frame, error, at: now)
         }
-        self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
+        if !isCaughtUp { self.metrics.count(.listenerRequests, decoded.kind.metricLabel) }
         var request = RequestAtHand(id: decoded.id, session: decoded.session, from: peer, at: now)
         let answer: Answer<Deferred>
         do throws(Refusal) {
-            answer = try self.decide(decoded, from: peer, &request)
+            answer = try self.decide(decoded, from: peer, &request, isCaughtUp: isCaughtUp)
         } catch {
             answer = .now(self.refusal(error, of: request))
         }
@@ -168,9 +172,15 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     private mutating func decide(
         _ decoded: ListenerRequest,
         from peer: PeerFacts,
-        _ request: inout RequestAtHand
+        _ request: inout RequestAtHand,
+        isCaughtUp: Bool
     ) throws(Refusal) -> Answer<Deferred> {
-        try self.admit(request)
+        if isCaughtUp {
+            try self.checkServes(request.session)
+        } else {
+            try self.admit(request)
+            if self.waitsForLog, self.knowsMore(decoded) { return .afterCatchUp }
+        }
         switch decoded.kind {
         case .join(let join): return try self.join(join, ticket: decoded.ticket, from: peer, &request)
         case .getBatch(let get):

@@ -55,6 +55,8 @@ package enum Answer<Deferred: Sendable>: Sendable {
     case afterGroup(Deferred)
     /// Called when the token of a join was checked: then the join is granted or refused.
     case afterToken(String)
+    /// When the board has all that the log had when the request came, because the request names what the board does not know.
+    case afterCatchUp
 }
 
 /// A message that could not be read as a request, and how it was refused.

@@ -36,6 +36,7 @@ extension GatewayConfiguration {
         configuration.stalledTimeout = waitMax
         configuration.drainTimeout = waitMax
         configuration.logSilenceMax = waitMax
+        configuration.behindWaitMax = waitMax
         configuration.tracing.endTimeout = waitMax
         // Tests have one token after another refused, and shall not wait for it.
         configuration.limits[.refusedTokensPerConnectionPerSecondMax] = 0
@@ -136,12 +137,56 @@ package func withGateway<Result>(
     manager: ServiceManager = .none,
     _ body: (RunningGateway) async throws -> Result
 ) async throws -> Result {
+    try await withGateway(
+        configuration: configuration,
+        parts: LogParts(local: log),
+        ledger: ledger,
+        keys: keys,
+        tokens: tokens,
+        clock: clock,
+        retention: retention,
+        state: state,
+        audit: audit,
+        manager: manager,
+        body
+    )
+}
+
+/// Runs a gateway whose log is in parts: one that several gateways share, for instance.
+///
+/// - Parameters:
+///   - configuration: as an operator would set it.
+///   - parts: the event log; the gateway closes it.
+///   - ledger: the ledger; the gateway closes it.
+///   - keys: what signs deliveries.
+///   - tokens: tells whether the token of a join is true; `nil`: there is no check.
+///   - clock: the gateway's clock.
+///   - retention: whether the log's own time may go on.
+///   - state: the state of the run before.
+///   - audit: the audit's store; the gateway closes it.
+///   - manager: the service manager that started it.
+///   - body: what to do while it runs.
+/// - Returns: what `body` returns.
+/// - Throws: what ended the gateway before its time, else what `body` throws.
+package func withGateway<Result>(
+    configuration: GatewayConfiguration = .forTests,
+    parts: LogParts,
+    ledger: any Ledger,
+    keys: MessageKeys = .fixed,
+    tokens: ListenerTokenCheck? = nil,
+    clock: any GatewayClock = SystemClock(),
+    retention: RetentionGate = RetentionGate(),
+    state: (any GatewayStateStore)? = nil,
+    audit: (any AuditStore)? = nil,
+    manager: ServiceManager = .none,
+    _ body: (RunningGateway) async throws -> Result
+) async throws -> Result {
     let logs = LogCapture()
     let network = try PeerNetwork()
     do {
         let gateway = try await Gateway(
             configuration: configuration,
-            stores: GatewayStores(log: LogParts(local: log), ledger: ledger, audit: audit, state: state),
+            stores: GatewayStores(log: parts, ledger: ledger, audit: audit, state: state),
             keys: GatewayKeys(keys, tokens: tokens),
             clock: clock,
             retention: retention,
