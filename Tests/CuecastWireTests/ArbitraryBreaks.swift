@@ -240,7 +240,7 @@ extension SeededGenerator {
 
     mutating func breakEntry() -> BreakEntry {
         let kind: BreakEntry.Kind =
-            switch self.number(0...11) {
+            switch self.number(0...12) {
             case 0: .publish(self.publishEntry())
             case 9: .signal(self.signalEntry())
             case 10: .putList(self.putList())
@@ -268,6 +268,7 @@ extension SeededGenerator {
                 )
             case 5: .announce(self.key(), BreakNumber(rawValue: self.next()), window: self.window())
             case 6: .housekeeping(self.timestamp())
+            case 12: .rules(FoldRules.newest)
             default: .expire(self.key(), BreakNumber(rawValue: self.number(0...UInt64.max)))
             }
         var entry = BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
@@ -277,7 +278,7 @@ extension SeededGenerator {
             entry.trace = self.maybe { $0.trace() }
         case .signal: entry.trace = self.maybe { $0.trace() }
         // What timers decide has no condition.
-        case .announce, .expire, .housekeeping: break
+        case .announce, .expire, .housekeeping, .rules: break
         }
         return entry
     }

@@ -253,7 +253,7 @@ struct BreakLifecycleTests {
         case .unchanged(let each):
             #expect(desk["b1"] == each)
             #expect(before[Sample.key()] == each)
-        case .housekept, .list: Issue.record("no broadcaster asks for housekeeping, or for an ad list")
+        case .housekept, .activated, .list: Issue.record("no broadcaster asks for housekeeping, or for an ad list")
         case .refused(let refusal):
             #expect(desk["b1"] == before[Sample.key()])
             #expect(refusal.sentence.contains("b1"))

@@ -129,6 +129,7 @@ extension EntryResult {
         case .unchanged: "unchanged"
         case .refused(let refusal): refusal.status.name
         case .housekept: "housekept"
+        case .activated: "activated"
         case .list(_, .nothing): "unchanged"
         case .list(_, .put): "put"
         case .list(_, .removed): "removed"

@@ -62,7 +62,7 @@ final class SignalDesk: Sendable {
             case .changed(let each, _), .unchanged(let each): return .break(each.info(at: now))
             case .list(let list, _): return .adList(list.info, [])
             case .refused(let refusal): return .refused(refusal)
-            case .housekept: return .refused(Refusal(.unavailable, "This is not asked."))
+            case .housekept, .activated: return .refused(Refusal(.unavailable, "This is not asked."))
             }
         }
     }

@@ -263,7 +263,7 @@ extension BreakEntry.Kind {
         case .signal(var signal):
             signal.window = window
             return .signal(signal)
-        case .punch, .end, .cancel, .putList, .removeList, .announce, .expire, .housekeeping: return self
+        case .punch, .end, .cancel, .putList, .removeList, .announce, .expire, .housekeeping, .rules: return self
         }
     }
 }

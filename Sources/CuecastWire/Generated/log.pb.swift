@@ -252,6 +252,14 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     set {_uniqueStorage()._kind = .removeList(newValue)}
   }
 
+  var rules: Cuecast_V1_RulesEntry {
+    get {
+      if case .rules(let v)? = _storage._kind {return v}
+      return Cuecast_V1_RulesEntry()
+    }
+    set {_uniqueStorage()._kind = .rules(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -268,12 +276,26 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     case signal(Cuecast_V1_SignalEntry)
     case putList(Cuecast_V1_PutList)
     case removeList(Cuecast_V1_RemoveList)
+    case rules(Cuecast_V1_RulesEntry)
 
   }
 
   init() {}
 
   fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+/// From here on the fold goes by this version of its rules. A gateway that does not know it refuses the log.
+nonisolated struct Cuecast_V1_RulesEntry: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var version: UInt32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 /// What a broadcaster asked under the condition that the break has this revision.
@@ -794,6 +816,9 @@ nonisolated struct Cuecast_V1_BoardState: Sendable {
   /// Of a log that several gateways share: how far each of its writers is. Empty of a log with one writer at a time.
   var writers: [Cuecast_V1_WriterState] = []
 
+  /// The version of the fold's rules; absent: 1.
+  var rules: UInt32 = 0
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1134,7 +1159,7 @@ nonisolated extension Cuecast_V1_AppendID: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{1}trace\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{1}trace\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0\u{1}rules\0")
 
   fileprivate class _StorageClass {
     var _atUs: Int64 = 0
@@ -1345,6 +1370,19 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
             _storage._kind = .removeList(v)
           }
         }()
+        case 23: try {
+          var v: Cuecast_V1_RulesEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .rules(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .rules(v)
+          }
+        }()
         default: break
         }
       }
@@ -1419,6 +1457,10 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
         guard case .removeList(let v)? = _storage._kind else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
       }()
+      case .rules?: try {
+        guard case .rules(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 23)
+      }()
       case nil: break
       }
     }
@@ -1438,6 +1480,36 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_RulesEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".RulesEntry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.version) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.version != 0 {
+      try visitor.visitSingularUInt32Field(value: self.version, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_RulesEntry, rhs: Cuecast_V1_RulesEntry) -> Bool {
+    if lhs.version != rhs.version {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2218,7 +2290,7 @@ nonisolated extension Cuecast_V1_DeliveryEntry: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BoardState"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0\u{3}ad_lists\0\u{1}writers\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0\u{3}ad_lists\0\u{1}writers\0\u{1}rules\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2235,6 +2307,7 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
       case 8: try { try decoder.decodeRepeatedMessageField(value: &self.adLists) }()
       case 9: try { try decoder.decodeRepeatedMessageField(value: &self.writers) }()
+      case 10: try { try decoder.decodeSingularUInt32Field(value: &self.rules) }()
       default: break
       }
     }
@@ -2272,6 +2345,9 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if !self.writers.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.writers, fieldNumber: 9)
     }
+    if self.rules != 0 {
+      try visitor.visitSingularUInt32Field(value: self.rules, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2285,6 +2361,7 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
     if lhs.breaks != rhs.breaks {return false}
     if lhs.adLists != rhs.adLists {return false}
     if lhs.writers != rhs.writers {return false}
+    if lhs.rules != rhs.rules {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

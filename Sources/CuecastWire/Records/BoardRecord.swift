@@ -101,6 +101,8 @@ package struct BoardRecord: Hashable, Sendable {
     package var adLists: [AdListRecord]
     /// How far each writer of the lane is, where several gateways share the log.
     package var writers: [WriterRecord]
+    /// The version of the fold's rules; `nil` in parts that do not say it.
+    package var rules: UInt32?
 
     package init(
         offset: UInt64 = 0,
@@ -111,7 +113,8 @@ package struct BoardRecord: Hashable, Sendable {
         streams: [StreamRecord] = [],
         breaks: [BreakRecord] = [],
         adLists: [AdListRecord] = [],
-        writers: [WriterRecord] = []
+        writers: [WriterRecord] = [],
+        rules: UInt32? = nil
     ) {
         self.offset = offset
         self.retention = retention
@@ -122,6 +125,7 @@ package struct BoardRecord: Hashable, Sendable {
         self.breaks = breaks
         self.adLists = adLists
         self.writers = writers
+        self.rules = rules
     }
 
     /// Reads a snapshot of the lane `breaks`, or a part of one.
@@ -161,6 +165,7 @@ package struct BoardRecord: Hashable, Sendable {
         guard Set(self.writers.map(\.writer)).count == self.writers.count else {
             throw .invalid(field: "writers", rule: "one stands there twice")
         }
+        self.rules = wire.rules == 0 ? nil : try FoldRules.known(wire.rules)
     }
 
     /// The snapshot's bytes.
@@ -175,6 +180,7 @@ package struct BoardRecord: Hashable, Sendable {
                 $0.retiredSequence = self.retiredSequence
                 $0.retiredHashes = self.retiredHashes
                 $0.writers = self.writers.map(\.wire)
+                if let rules = self.rules { $0.rules = rules }
             }
         )
         for stream in self.streams {

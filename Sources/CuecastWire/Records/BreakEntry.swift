@@ -30,6 +30,8 @@ package struct BreakEntry: Hashable, Sendable {
         case expire(BreakKey, BreakNumber)
         /// Advances the log's own time to this instant at most, and drops data that is too old by it.
         case housekeeping(Timestamp)
+        /// From here on the fold goes by this version of its rules.
+        case rules(UInt32)
     }
 
     package struct Publish: Hashable, Sendable {
@@ -138,7 +140,7 @@ package struct BreakEntry: Hashable, Sendable {
         case .update(let update): update.request.key
         case .postpone(let postpone): postpone.request.key
         case .end(let end): end.key
-        case .signal, .putList, .removeList, .housekeeping: nil
+        case .signal, .putList, .removeList, .housekeeping, .rules: nil
         }
     }
 
@@ -247,6 +249,7 @@ extension BreakEntry {
                 BreakNumber(rawValue: entry.breakNumber)
             )
         case .housekeeping(let entry): self.kind = .housekeeping(Timestamp(microseconds: entry.timeUs))
+        case .rules(let entry): self.kind = .rules(try FoldRules.known(entry.version))
         case .signal(let entry): self.kind = .signal(try Signal(wire: entry))
         case .putList(let entry): self.kind = .putList(try BroadcastRequest.PutList(wire: entry))
         case .removeList(let entry): self.kind = .removeList(try AdListName(entry.name))
@@ -305,6 +308,7 @@ extension BreakEntry.Kind {
                 }
             )
         case .housekeeping(let time): .housekeeping(.with { $0.timeUs = time.microseconds })
+        case .rules(let version): .rules(.with { $0.version = version })
         case .signal(let entry): .signal(entry.wire)
         case .putList(let entry): .putList(entry.wire)
         case .removeList(let name): .removeList(name.removeWire)
@@ -322,7 +326,7 @@ extension BreakEntry.Kind {
         case .postpone(let entry): .postpone(entry.wire)
         case .putList(let entry): .putList(entry.wire)
         case .removeList(let name): .removeList(name.removeWire)
-        case .signal, .announce, .expire, .housekeeping: nil
+        case .signal, .announce, .expire, .housekeeping, .rules: nil
         }
     }
 }

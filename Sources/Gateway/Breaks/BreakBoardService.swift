@@ -202,7 +202,7 @@ package struct BreakBoardService: Service {
                 self.metrics.count(.breakEntries, .changed)
             case .unchanged: self.metrics.count(.breakEntries, .unchanged)
             case .list(_, .nothing): self.metrics.count(.breakEntries, .unchanged)
-            case .housekept, .list: self.metrics.count(.breakEntries, .changed)
+            case .housekept, .activated, .list: self.metrics.count(.breakEntries, .changed)
             case .refused(let refusal):
                 self.metrics.count(.breakEntries, .refused)
                 self.logger.debug("entry without effect", metadata: Self.metadata(of: entry, refusal))

@@ -222,7 +222,7 @@ package actor BreakDesk: Service, BoardObserver {
         case .unchanged(let each): self.reply(.break(each.info(at: now)), to: waiting)
         case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
         case .list(let list, let effect): self.reply(.adList(list.info, []), to: waiting, isNew: effect != .nothing)
-        case .housekept: break  // No broadcaster asks for it.
+        case .housekept, .activated: break  // No broadcaster asks for it.
         }
     }
 

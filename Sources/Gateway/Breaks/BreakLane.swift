@@ -198,7 +198,7 @@ extension BreakEntry.Kind {
         switch self {
         case .publish, .update, .postpone, .putList, .removeList: false
         case .signal(let signal): signal.request.kind != .out
-        case .punch, .end, .cancel, .announce, .expire, .housekeeping: true
+        case .punch, .end, .cancel, .announce, .expire, .housekeeping, .rules: true
         }
     }
 }

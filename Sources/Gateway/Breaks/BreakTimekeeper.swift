@@ -79,7 +79,7 @@ struct BreakTimekeeper: Sendable {
     mutating func note(_ result: EntryResult) {
         switch result {
         case .changed(let each, _), .unchanged(let each): self.queue.note(each)
-        case .refused, .housekept, .list: break
+        case .refused, .housekept, .activated, .list: break
         }
     }
 

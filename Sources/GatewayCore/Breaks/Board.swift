@@ -16,6 +16,8 @@ package enum EntryResult: Hashable, Sendable {
     case refused(Refusal)
     /// The log's own time went on, and this data was dropped.
     case housekept(Housekeeping)
+    /// From here on the fold goes by this version of its rules.
+    case activated(UInt32)
 }
 
 /// The result of one record of housekeeping.
@@ -66,6 +68,8 @@ package struct Board: Sendable {
     package private(set) var lists = AdLists()
     /// How far each writer of the lane is, where several gateways share the log.
     package internal(set) var writers = WriterTable()
+    /// The version of the fold's rules.
+    package private(set) var rules = FoldRules.first
     /// How many breaks are kept.
     package private(set) var breakCount = 0
     /// About what it takes in memory, worked out from what is kept: the same at every gateway.
@@ -109,6 +113,7 @@ package struct Board: Sendable {
         self.retired = loaded.retired
         self.lists = loaded.lists
         self.writers = WriterTable(loaded.writers)
+        self.rules = loaded.rules
         self.retiredSequence = loaded.retiredSequence
         for stream in streams {
             self.put(stream)
@@ -183,7 +188,9 @@ package struct Board: Sendable {
             retention: self.hasTime ? self.retentionTime : nil,
             newest: self.hasTime ? self.newestTime : nil,
             retiredSequence: self.retiredSequence,
-            writers: self.writers.records
+            writers: self.writers.records,
+            // A log of the first version has snapshots that every version reads.
+            rules: self.rules == FoldRules.first ? nil : self.rules
         )
     }
 
@@ -299,7 +306,7 @@ package struct Board: Sendable {
     /// - Returns: the result of applying it; `nil`: it is about the board as a whole.
     private func decide(_ entry: BreakEntry, number: BreakNumber) -> EntryResult? {
         switch entry.kind {
-        case .housekeeping: return nil
+        case .housekeeping, .rules: return nil
         case .putList, .removeList: return self.lists.decide(entry, room: self.bytesMax - self.bytes)
         case .signal(let signal): return self.decide(signal, asked: entry, number: number)
         case .publish, .punch, .update, .end, .cancel, .postpone, .announce, .expire:
@@ -358,8 +365,13 @@ package struct Board: Sendable {
         if !self.hasTime { self.retentionTime = entry.at }
         self.newestTime = max(self.newestTime, entry.at)
         guard let result = self.decide(entry, number: number) else {
-            guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
-            return .housekept(self.runHousekeeping(time))
+            switch entry.kind {
+            case .housekeeping(let time): return .housekept(self.runHousekeeping(time))
+            case .rules(let version):
+                self.rules = max(self.rules, version)
+                return .activated(self.rules)
+            default: preconditionFailure("an entry about nothing")
+            }
         }
         if case .list(let record, let effect) = result {
             self.lists.keep(record, effect)
@@ -443,6 +455,7 @@ extension Board: Hashable {
         left.epoch == right.epoch && left.offset == right.offset && left.retentionTime == right.retentionTime
             && left.newestTime == right.newestTime && left.retiredSequence == right.retiredSequence
             && left.retired == right.retired && left.lists == right.lists && left.writers == right.writers
+            && left.rules == right.rules
             && left.bytes == right.bytes && left.breakCount == right.breakCount
             && left.streams == right.streams && left.waiting == right.waiting && left.order == right.order
             && left.due == right.due

@@ -10,6 +10,7 @@ package struct BoardLoader {
         var retired: RetiredNames
         var lists = AdLists()
         var writers: [WriterRecord] = []
+        var rules = FoldRules.first
         var retiredSequence: UInt64 = 0
         var retention: Timestamp?
         var newest: Timestamp?
@@ -61,6 +62,7 @@ package struct BoardLoader {
         for hash in part.retiredHashes { self.facts.retired.insert(hash: hash) }
         for each in part.adLists { self.facts.lists.keep(each, .put) }
         self.facts.writers += part.writers
+        self.facts.rules = part.rules ?? self.facts.rules
         for each in part.streams {
             self.streams[each.stream] = StreamBoard(each, epoch: self.epoch)
         }

@@ -37,7 +37,7 @@ extension StreamBoard {
         let result = self.step(entry, number: number, epoch: epoch, isRetired: isRetired, room: room)
         guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
         switch result {
-        case .housekept, .list: return result
+        case .housekept, .activated, .list: return result
         // The break is in that state already: a repeat of an earlier request, which changed the revision itself.
         case .unchanged where expected != ExpectedRevision.absent: return result
         case .unchanged, .changed, .refused:
@@ -99,7 +99,7 @@ extension StreamBoard {
                 guard each.number == number else { return .nothing }
                 return Self.expire(&each, at: entry.at)
             }
-        case .signal, .putList, .removeList, .housekeeping:
+        case .signal, .putList, .removeList, .housekeeping, .rules:
             preconditionFailure("an entry that names no break is decided elsewhere")
         }
     }
@@ -405,7 +405,7 @@ extension BreakEntry.Kind {
     /// Whether a timer decided it, without a request.
     fileprivate var isTimers: Bool {
         switch self {
-        case .announce, .expire, .housekeeping: true
+        case .announce, .expire, .housekeeping, .rules: true
         case .publish, .punch, .update, .end, .cancel, .postpone, .signal, .putList, .removeList: false
         }
     }

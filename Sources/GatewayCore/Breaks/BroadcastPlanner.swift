@@ -87,7 +87,7 @@ package struct BroadcastPlanner: Sendable {
                 if let refusal = Self.unplayable(each, after: kind) { throw refusal }
                 return .append(entry)
             case .list(let list, .nothing): return .answer(.adList(list.info, []))
-            case .housekept, .list: return .append(entry)
+            case .housekept, .activated, .list: return .append(entry)
             case .unchanged(let each): return .answer(.break(each.info(at: now)))
             case .refused(let refusal): throw refusal
             }
@@ -107,7 +107,7 @@ package struct BroadcastPlanner: Sendable {
         switch change {
         case .publish, .update, .punch, .postpone: break
         // A break that a signal opens is not exact, and a broadcaster's own length goes before what signals say.
-        case .end, .cancel, .signal, .putList, .removeList, .announce, .expire, .housekeeping: return nil
+        case .end, .cancel, .signal, .putList, .removeList, .announce, .expire, .housekeeping, .rules: return nil
         }
         guard each.exact, each.playableSteps.isEmpty, let last = each.record.advertisements.last else { return nil }
         return Refusal(

@@ -143,7 +143,7 @@ actor RouterGateway {
             case .changed(let each, _), .unchanged(let each): return .break(each.info(at: self.now))
             case .refused(let refusal): return .refused(refusal)
             case .list(let list, _): return .adList(list.info, [])
-            case .housekept: preconditionFailure("no broadcaster asks for housekeeping")
+            case .housekept, .activated: preconditionFailure("no broadcaster asks for housekeeping")
             }
         }
     }

@@ -28,7 +28,7 @@ package struct AdLists: Hashable, Sendable {
         switch entry.kind {
         case .putList(let put): self.put(put, asked: entry, room: room)
         case .removeList(let name): self.remove(name, asked: entry)
-        case .publish, .punch, .update, .end, .cancel, .postpone, .signal, .announce, .expire, .housekeeping:
+        case .publish, .punch, .update, .end, .cancel, .postpone, .signal, .announce, .expire, .housekeeping, .rules:
             preconditionFailure("an entry about an ad list is about an ad list")
         }
     }
