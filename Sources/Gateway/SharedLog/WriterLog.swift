@@ -220,13 +220,24 @@ package final class WriterLog: EventLog {
         }
     }
 
+    /// Reads as the log behind does; where that cannot be reached, tries again: a reader of a log far away waits for it as for records.
     package func read(
         _ lane: Lane,
         after offset: UInt64,
         recordsMax: Int,
         bytesMax: Int
     ) async throws(EventLogError) -> [LoggedRecord] {
-        try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+        while true {
+            do throws(EventLogError) {
+                return try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+            } catch {
+                switch error {
+                case .closed, .pruned, .uncertain: throw error
+                case .failed, .outOfSpace, .unanswered, .dropped: break
+                }
+            }
+            guard (try? await Task.sleep(for: Self.readAgainAfter)) != nil else { return [] }
+        }
     }
 
     package func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }

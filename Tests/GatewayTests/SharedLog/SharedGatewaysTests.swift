@@ -186,6 +186,57 @@ struct SharedGatewaysTests {
         }
     }
 
+    @Test func `of two gateways one announces each break, and the other does where the first has gone`() async throws {
+        let server = FarServer(.calm)
+        let clock = ManualClock()
+        var configuration = GatewayConfiguration.forTests
+        configuration.breaks.announceAhead = .seconds(8)
+        func run(_ body: (RunningGateway) async throws -> Void) async throws {
+            try await withGateway(
+                configuration: configuration,
+                parts: self.parts(of: server),
+                ledger: InMemoryLedger(),
+                clock: clock,
+                body
+            )
+        }
+        func announcements() throws -> Int {
+            try server.everything(in: .breaks).flatMap { try BreakGroup(decoding: $0.bytes).entries }
+                .count { if case .announce = $0.kind { true } else { false } }
+        }
+        try await run { one in
+            try await run { other in
+                let runs = (one.gateway.breakDesk.tools.log.origin, other.gateway.breakDesk.tools.log.origin)
+                await one.gateway.breakDesk.gatewaysChanged(to: [runs.1])
+                await other.gateway.breakDesk.gatewaysChanged(to: [runs.0])
+                let broadcaster = try await one.broadcaster()
+                for number in 0..<20 {
+                    try await broadcaster.publish("b", of: "radio\(number)", start: .after(.seconds(60)))
+                }
+                try await until("both have them") { other.board.breakCount == 20 && one.board.breakCount == 20 }
+                clock.advance(by: .seconds(52))
+                // Each gateway is first for some of them.
+                for running in [one, other] {
+                    try await until("all are announced") {
+                        running.board.sortedStreams.allSatisfy { $0.sequence == 1 }
+                    }
+                }
+                #expect(try announcements() == 20)
+                clock.advance(by: .seconds(2))
+
+                // A gateway that has gone, and is taken for alive: the others come after it.
+                await one.gateway.breakDesk.gatewaysChanged(to: [runs.1, 1, 2, 3])
+                await other.gateway.breakDesk.gatewaysChanged(to: [runs.0, 1, 2, 3])
+                for number in 20..<40 {
+                    try await broadcaster.publish("b", of: "radio\(number)", start: .after(.seconds(60)))
+                }
+                try await until("both have them") { other.board.breakCount == 40 && one.board.breakCount == 40 }
+                clock.advance(by: .seconds(52) + TimerRanks.rankDelay * 4)
+                try await until("all are announced") { one.board.sortedStreams.allSatisfy { $0.sequence == 1 } }
+            }
+        }
+    }
+
     @Test func `a gateway that starts again goes on from the snapshot with the writers in it`() async throws {
         let server = FarServer(.stormy, seed: SeededGenerator.seed)
         var revision: UInt64 = 0

@@ -76,6 +76,22 @@ struct WriterLogTests {
         await log.close()
     }
 
+    @Test func `a reader waits for a log that cannot be reached, and is told that records were pruned`() async throws {
+        let server = FarServer(.calm)
+        let base = FailingEventLog(server.connect())
+        let log = try await self.log(over: base)
+        for number in 1...3 as ClosedRange<UInt8> { _ = try await log.append([number], to: .breaks) }
+        base.fail(.read)
+        let records = try await log.read(.breaks, after: 1, recordsMax: 10, bytesMax: .max)
+        #expect(records.map(\.bytes) == [[2], [3]])
+        try await base.prune(.breaks, through: 2)
+        await #expect(throws: EventLogError.pruned(lane: .breaks, firstKept: 3)) {
+            _ = try await log.read(.breaks, after: 1, recordsMax: 10, bytesMax: .max)
+        }
+        await log.close()
+        #expect(try await log.read(.breaks, after: 3, recordsMax: 10, bytesMax: .max).isEmpty)
+    }
+
     @Test func `closing gives up what is not settled in time`() async throws {
         var lossy = FarConditions.calm
         lossy.lostPerMille = 1_000
