@@ -57,6 +57,11 @@ struct LogDamageTests {
         var twice = try self.board()
         twice.streams += twice.streams
         self.refuses(twice, field: "streams")
+        let writer = WriterRecord(writer: 7, number: 1, at: Timestamp(microseconds: 1))
+        let known = BoardRecord(writers: [writer], rules: FoldRules.newest)
+        #expect(try BoardRecord(decoding: known.encoded()) == known)
+        self.refuses(BoardRecord(writers: [writer, writer]), field: "writers")
+        self.refuses(BoardRecord(rules: FoldRules.newest + 1), field: "rules")
     }
 
     @Test func `a snapshot whose recent notices have a gap is refused`() throws {

@@ -9,6 +9,9 @@ package import HashTreeCollections
 /// Gateways that have applied the same records have the same number. Where theirs differ, the numbers of the streams tell of which
 /// stream the boards differ first.
 ///
+/// The digest of 100,000 breaks takes some ten seconds of work, so it is not for the way of a start; a change takes as much as it has
+/// breaks.
+///
 /// ```swift
 /// var digest = BoardDigest(board)
 /// _ = try board.apply(record)
@@ -50,7 +53,7 @@ package struct BoardDigest: Sendable {
     ///   - board: with them.
     package mutating func update(_ changes: BoardChanges, _ board: Board) {
         for id in changes.streams {
-            let hash = board.stream(id).map { Self.hash(BoardRecord(streams: [$0.record])) }
+            let hash = board.stream(id).map { Self.hash($0.record) }
             self.add((hash ?? 0) &- (self.records[id] ?? 0), to: id)
             self.records[id] = hash
         }
@@ -58,7 +61,7 @@ package struct BoardDigest: Sendable {
             if let before = self.breaks[number] { self.add(0 &- before.hash, to: before.stream) }
             self.breaks[number] = nil
             guard let each = board[key], each.number == number else { continue }
-            let hash = Self.hash(BoardRecord(breaks: [each.record]))
+            let hash = Self.hash(each.record)
             self.breaks[number] = CountedBreak(stream: key.stream, hash: hash)
             self.add(hash, to: key.stream)
         }
@@ -96,6 +99,20 @@ package struct BoardDigest: Sendable {
     }
 
     private static func hash(_ record: BoardRecord) -> UInt64 { StableHash.hash([record.encoded()]) }
+
+    // A board that is loaded in a new epoch has its notices in that epoch, and is the same board.
+
+    private static func hash(_ stream: StreamRecord) -> UInt64 {
+        var stream = stream
+        stream.recentNotices = stream.recentNotices.map(\.withoutEpoch)
+        return Self.hash(BoardRecord(streams: [stream]))
+    }
+
+    private static func hash(_ each: BreakRecord) -> UInt64 {
+        var each = each
+        each.lastNotice = each.lastNotice?.withoutEpoch
+        return Self.hash(BoardRecord(breaks: [each]))
+    }
 }
 
 extension BoardDigest: Hashable {
@@ -104,4 +121,12 @@ extension BoardDigest: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.streams) }
+}
+
+extension Notice {
+    fileprivate var withoutEpoch: Notice {
+        var notice = self
+        notice.position = Position(epoch: 0, sequence: self.position.sequence)
+        return notice
+    }
 }
