@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
+	test-tsan test-asan instructions test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
@@ -98,6 +98,10 @@ docs-site: ## builds the site of the documents, with search, into .build-site; `
 
 api-diff: ## says what in the public libraries breaks code that uses them, since the last tag
 	@scripts/api-diff.sh
+
+instructions: ## counts the instructions of the hot paths; fails if one grows by more than a tenth
+	@scripts/setup.sh
+	@scripts/instructions.sh
 
 test-tsan: ## runs the client libraries' tests with the thread sanitizer
 	@scripts/setup.sh

@@ -3,8 +3,8 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
-# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own
-# runs beside the tests, which wait more than they compute.
+# step that fails, names it, and exits with its code. Quick checks come first. What builds everything once more with other
+# flags is not part of it: `make instructions`, `make test-tsan` and `make test-asan`.
 #
 #   scripts/check.sh
 set -euo pipefail
@@ -116,21 +116,11 @@ check_scripts() {
     python3 Tests/Hostile/hostile_test.py
 }
 
-# In folders of their own, and what they run depends on no time.
-counting_steps() {
-    step "instructions of the hot paths" scripts/instructions.sh
-}
-
-sanitizing_steps() {
-    step "sanitizers find mistakes" scripts/sanitize.sh --self-test
-    step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS=CuecastTests \
-        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
-}
-
 # Programs of their own, which wait for most of their time.
 waiting_steps() {
     step "attacks, short" scripts/hostile.sh --short
     step "measurements work" scripts/bench.sh --smoke
+    step "counted operations work" scripts/instructions.sh --smoke
 }
 
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
@@ -150,7 +140,7 @@ choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
 step "licences of what is linked in" scripts/check-copyright
-for each in counting_steps sanitizing_steps; do begin_beside "$each"; done
+step "sanitizers find mistakes" scripts/sanitize.sh --self-test
 step "generated code is current" scripts/generate-proto.sh --check
 step "reference pages are current" scripts/reference-pages.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
@@ -161,7 +151,7 @@ step "tests" run_all_tests
 step "tests, four threads for listeners" run_tests_on_four_threads
 # The tests above draw a seed of their own in every run, so that some of the suites are enough to see that the script works.
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileBytesTests|RoundTripTests'
-# Not beside the tests above: those, the counting and the sanitizer are load enough for two cores.
+# Not beside the tests above, which are load enough for two cores.
 begin_beside waiting_steps
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3

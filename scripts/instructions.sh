@@ -7,9 +7,23 @@
 #
 #   scripts/instructions.sh            gates
 #   scripts/instructions.sh --update   writes the counts down as the new limits
+#   scripts/instructions.sh --smoke    only shows that each operation works, with the build of the tests, and counts nothing
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+
+if [ "${1:-}" = --smoke ]; then
+    choose_swift_flags
+    build_products Microbenchmarks
+    binary="$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks"
+    operations="$("$binary")"
+    [ -n "$operations" ] || fail 1 "the program of the operations names none"
+    for operation in $operations; do
+        "$binary" "$operation" 2 4 0 || fail 1 "the operation $operation does not work"
+    done
+    echo "instructions: $(wc -w <<<"$operations") operations work"
+    exit
+fi
 
 command -v valgrind >/dev/null || fail 69 "there is no valgrind; run scripts/setup.sh"
 # In a folder of its own with nothing but what it needs, so that it can be built beside everything else.

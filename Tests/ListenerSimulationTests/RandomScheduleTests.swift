@@ -53,7 +53,7 @@ struct RandomScheduleTests {
     /// The first ones are always the same; those after them are new each time.
     private static var seeds: [UInt64] {
         if let seed = Self.environment["CUECAST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
-        let count = Self.environment["CUECAST_SCHEDULES"].flatMap { Int($0) } ?? 100
+        let count = Self.environment["CUECAST_SCHEDULES"].flatMap { Int($0) } ?? 40
         var generator = SystemRandomNumberGenerator()
         return (1...max(count, 1))
             .map { $0 <= count / 3 ? UInt64($0) : UInt64.random(in: 100_000...9_999_999_999, using: &generator) }

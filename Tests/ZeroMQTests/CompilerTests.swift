@@ -181,19 +181,18 @@ struct CompilerTests {
         let source = directory.appending(path: "Program.swift")
         try program.source.write(to: source, atomically: true, encoding: .utf8)
 
-        let command =
-            [
-                "env", "swiftc", "-emit-sil", "-o", "/dev/null", "-module-name", "Program", "-parse-as-library",
-                "-swift-version", "6", "-I", products.appending(path: "Modules").path,
-            ]
-            + ["CZeroMQ", "CSystemSupport"]
-            .flatMap {
-                ["-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/\($0)/module.modulemap").path)"]
-            }
-            + ["NonisolatedNonsendingByDefault", "ExistentialAny", "InternalImportsByDefault"]
-            .flatMap {
-                ["-enable-upcoming-feature", $0]
-            } + [source.path]
+        // One statement each: the compiler takes seconds to find the types of all of it in one expression.
+        var command = [
+            "env", "swiftc", "-emit-sil", "-o", "/dev/null", "-module-name", "Program", "-parse-as-library",
+            "-swift-version", "6", "-I", products.appending(path: "Modules").path,
+        ]
+        for module in ["CZeroMQ", "CSystemSupport"] {
+            command += ["-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/\(module)/module.modulemap").path)"]
+        }
+        for feature in ["NonisolatedNonsendingByDefault", "ExistentialAny", "InternalImportsByDefault"] {
+            command += ["-enable-upcoming-feature", feature]
+        }
+        command.append(source.path)
         let compiler = try ChildProcess(command, errors: .pipe)
         let diagnostics = compiler.allErrors()
         let status = compiler.wait()
