@@ -197,6 +197,41 @@ class HTTPChanges(unittest.TestCase):
         self.assertIn("known are liquidsoap", api.ask("POST", "/v1/streams/radio1/signals/none", {})[1]["detail"])
         self.assertIn("no type of the element", api.ask("POST", path, {"title": "x"})[1]["detail"])
 
+    def test_a_station_has_mappings_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "mappings.json")
+
+            def write(name):
+                with open(file, "w", encoding="utf-8") as written:
+                    json.dump({"mappings": [{"name": name, "type": ["category"], "ads": ["spot"], "duration": ["length"]}]}, written)
+
+            write("studio2")
+            chosen = ["--set", f"breaks.signalMappingsFile={file}", "--set", "breaks.cues=* list=spots duration=20s"]
+            gateway, api = started(self, *chosen)
+            self.assertEqual(api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]})[0], 201)
+            path, spot = "/v1/streams/radio1/signals/", {"category": "Spot", "length": 3_600}
+            status, out = api.ask("POST", path + "studio2", spot)
+            self.assertEqual((status, out["signal"], out["break"]["signals"][0]["source"]), (200, "out", "studio2"), out)
+            # The ready ones stay.
+            self.assertEqual(api.ask("POST", path + "radiodj", {"songtype": "0"})[1]["signal"], "none")
+            printed = gateway.run("check-config", *chosen)
+            self.assertIn("#   studio2, the source studio2: type from category, an ad where it is spot; duration in seconds from length",
+                          printed)
+            self.assertIn("#   *: the list spots fills a break; it lasts 20 s", printed)
+            # Another file is taken over at once; one that cannot be read changes nothing.
+            write("studio3")
+            self.assertEqual(api.ask("POST", "/v1/reload")[0], 200)
+            self.assertEqual(api.ask("POST", path + "studio2", spot)[0], 404)
+            self.assertEqual(api.ask("POST", path + "studio3", {"category": "music"})[1]["signal"], "none")
+            with open(file, "w", encoding="utf-8") as written:
+                written.write('{"mappings": [\n{"name": "studio4"}]}')
+            status, problem = api.ask("POST", "/v1/reload")
+            self.assertNotEqual(status, 200)
+            self.assertIn("breaks.signalMappingsFile: ", problem["detail"])
+            self.assertIn("Line 2, mappings[0].type: it is missing.", problem["detail"])
+            self.assertEqual(api.ask("POST", path + "studio3", {"category": "music"})[0], 200)
+            self.assertIn("Line 2, mappings[0].type", gateway.run("check-config", *chosen, code=65))
+
     def test_what_is_in_force_is_shown_also_after_a_reload(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "cuecast.yaml")

@@ -87,5 +87,17 @@ extension CuePolicy.Rule {
         }
     }
 
+    /// One sentence for people about the signals of its streams.
+    package var explanation: String {
+        let length = self.defaultDuration.map { "\($0.inSecondsText)" } ?? "until it is ended"
+        let sources = self.precedence.map(\.description).joined(separator: ", ")
+        let others = sources.isEmpty ? "" : "; sources in the order \(sources)"
+        return """
+            \(self.streams): the list \(self.list) fills a break; it lasts \(length), unless a signal says how long, and at most \
+            \(self.safetyDuration.inSecondsText) where nothing says it; starts within \(self.tolerance.inSecondsText) are of one break; a \
+            start in programme time may be \(self.programmeLateMax.inSecondsText) late\(others)
+            """
+    }
+
     private static let fields = ["list", "duration", "safety", "tolerance", "late", "sources"]
 }
