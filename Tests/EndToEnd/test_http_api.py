@@ -152,10 +152,19 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(left["state"], "cancelled")
         self.assertEqual(api.ask("POST", path, {"source": "a", "event": "1", "kind": "in", "raw": "/DAB"})[0], 404)
         self.assertEqual(api.ask("POST", "/v1/streams/tv/signals", out)[0], 404)
+        # A publication joins the break that a signal opened: nothing is new, and both ids name it.
+        opened = api.ask("POST", "/v1/streams/radio2/signals", out)[1]
+        noon = {"at": opened["start"], "duration": "20s", "ads": [http_ad("c", 20)]}
+        status, joined = api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon, If_None_Match="*")
+        self.assertEqual((status, joined["break"], joined["publishedAs"], joined["ads"]), (200, opened["break"], "noon", 1), joined)
+        self.assertEqual(api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon)[1]["revision"], joined["revision"])
+        self.assertEqual(api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon, If_None_Match="*")[0], 412)
+        self.assertEqual(api.ask("GET", "/v1/streams/radio2/breaks/noon")[1]["break"], opened["break"])
+        until("the ledger has the break", lambda: api.ask("GET", "/v1/streams/radio2/breaks/noon/report")[0] == 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/spots")[1]["code"], "WRONG_STATE")
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 404)
-        lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 17 and found)
+        lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 21 and found)
         for outcome, signal, raw in (("changed", "OUT of the event 4711 of the source playlist", "/DAA"),
                                      ("refused", "IN of the event 1 of the source a", "/DAB"),
                                      ("unchanged", "OUT of the event 4711 of the source studio", "/DAC")):

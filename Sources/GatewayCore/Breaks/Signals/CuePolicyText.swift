@@ -70,7 +70,7 @@ extension CuePolicy.Rule {
         }
         self.defaultDuration = try duration("duration", .milliseconds(1)...longest)
         self.safetyDuration = try duration("safety", .seconds(1)...longest) ?? self.safetyDuration
-        self.tolerance = try duration("tolerance", .zero ... .seconds(60)) ?? self.tolerance
+        self.tolerance = try duration("tolerance", .zero...SignalLimits.toleranceMax) ?? self.tolerance
         self.programmeLateMax = try duration("late", .zero ... .seconds(3_600)) ?? self.programmeLateMax
         for name in (fields["sources"] ?? "").split(separator: ",") {
             guard let source = try? SignalSource(String(name)), !self.precedence.contains(source) else {
