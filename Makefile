@@ -8,7 +8,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
+	test-tsan test-asan instructions test-web test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
+	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
@@ -120,6 +121,10 @@ hostile: ## attacks the gateway as strangers would beside honest listeners, for 
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh
 	@scripts/crash.sh
+
+watchers: ## kills one of two watchers of a source at random moments, 200 times: each break is there exactly once
+	@scripts/setup.sh
+	@scripts/watchers.sh
 
 backups: ## makes 50 backups under load and restores each: nothing confirmed before is lost or counted twice
 	@scripts/setup.sh

@@ -37,6 +37,8 @@ files="$source/files"
 mkdir -p "$files"/{bash,zsh,fish,man}
 cp -R deploy/debian "$source/debian"
 cp deploy/systemd/cuecast.service "$source/debian/cuecast.service"
+# Never started by the package: an operator starts one for each source.
+cp deploy/systemd/cuecast-watch@.service "$files"
 cp "$dist"/{cuecast,cuecast-load,cuecast.spdx.json} "$files"
 deploy/debian/make-config "$dist/cuecast" >"$files/cuecast.yaml"
 # The binary checks its own configuration before it is packed: nothing but the data directory may differ from the default.

@@ -8,6 +8,7 @@
 #   scripts/setup.sh build         what building and running the gateway needs
 #   scripts/setup.sh demo          what `make demo-broadcast` needs beyond that
 #   scripts/setup.sh test          what the tests need beyond building
+#   scripts/setup.sh radio         Liquidsoap, which a test plays to Icecast: much for one test, which is skipped without it
 #   scripts/setup.sh deploy        what making and testing the Debian package, and checking the files of deploy/, need
 #   scripts/setup.sh site          what building the site of the documents needs
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
@@ -25,6 +26,8 @@ build_packages=(
 )
 # The demo with an encoder: the encoder is a Python program without further libraries.
 demo_packages=(python3)
+# The automation of a radio station; it brings many libraries of audio and video.
+radio_packages=(icecast2 liquidsoap)
 # Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
@@ -164,6 +167,7 @@ for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
         demo) wanted+=("${demo_packages[@]}") ;;
+        radio) wanted+=("${radio_packages[@]}") ;;
         test)
             wanted+=("${test_packages[@]}")
             wants_test=yes
@@ -180,7 +184,7 @@ for group in "$@"; do
             wanted+=("${bench_peers_packages[@]}")
             wants_peers=yes
             ;;
-        *) fail 64 "unknown group '$group'; there are 'build', 'demo', 'test', 'deploy', 'site' and 'bench-peers'" ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'demo', 'test', 'radio', 'deploy', 'site' and 'bench-peers'" ;;
     esac
 done
 

@@ -33,6 +33,7 @@ struct BreakPrinter {
         let broadcaster: String?
         let revision: UInt64
         let signals: [Signal]?
+        let publishedAs: String?
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -52,6 +53,7 @@ struct BreakPrinter {
             self.broadcaster = status.broadcaster
             self.revision = status.revision
             self.signals = status.signals.isEmpty ? nil : status.signals.map { Signal($0) }
+            self.publishedAs = status.publishedAs
         }
     }
 
@@ -85,6 +87,7 @@ struct BreakPrinter {
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
             facts.append("revision \(status.revision)")
+            if let id = status.publishedAs { facts.append("published as \(id)") }
             if let broadcaster = status.broadcaster { facts.append("by \(broadcaster)") }
             if !status.signals.isEmpty {
                 let names = status.signals.map { signal in

@@ -76,6 +76,7 @@ actor Reloader {
             let identity = try ListenerEncryption.read(for: change.configuration)
             let httpIdentity = try HTTPIdentity.read(for: change.configuration)
             let rules = try await ListenerTokenFiles.rules(for: change.configuration)
+            let mappings = try AutomationMappingsFile.mappings(for: change.configuration)
             // The last that may fail: it makes files, which count only where everything else is right.
             var access: HTTPAccess?
             if self.process.http.access != nil {
@@ -87,6 +88,7 @@ actor Reloader {
             self.process.outlets.output.reload(change.configuration)
             await self.gateway.reload(change.configuration, broadcasters, keys, identity)
             self.process.http.reload(access, httpIdentity, logger: self.logger)
+            self.process.http.mappings.reload(mappings)
             if let rules { self.process.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
             return self.report(change, broadcasters, keys, way)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import AdFormats
 import ArgumentParser
 import CommandSupport
 import CuecastWire
 import Foundation
 import Gateway
+import GatewayCore
 import GatewayHTTP
 
 /// The defaults that the help names.
@@ -55,6 +57,7 @@ struct ServeConfiguration: ParsableArguments {
         _ = try ListenerEncryption.read(for: configuration)
         _ = try await ListenerTokenFiles.rules(for: configuration)
         _ = try HTTPIdentity.read(for: configuration)
+        _ = try AutomationMappingsFile.mappings(for: configuration)
         guard configuration.http != nil else { return }
         _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: false, at: .latest)
     }
@@ -111,6 +114,17 @@ struct CheckConfig: AsyncParsableCommand {
             CommandOutput.say(
                 "# \(row.help) [\(row.environmentVariable)\(reload)]\n\(row.key): \(row.text(of: configuration))"
             )
+            for line in Self.explanation(of: row.key, in: configuration) { CommandOutput.say("#   \(line)") }
+        }
+    }
+
+    /// The meaning of values that are not plain words or numbers, line by line.
+    private static func explanation(of key: String, in configuration: GatewayConfiguration) -> [String] {
+        switch key {
+        case "breaks.cues": (try? CuePolicy(text: configuration.cues))?.rules.map(\.explanation) ?? []
+        case AutomationMappingsFile.setting:
+            ((try? AutomationMappingsFile.mappings(for: configuration)) ?? []).map(\.explanation)
+        default: []
         }
     }
 }

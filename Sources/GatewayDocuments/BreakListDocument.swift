@@ -26,6 +26,7 @@ package struct BreakListDocument: GatewayDocument {
         package var revision: UInt64
         package var leftOut: [String]?
         package var signals: [BreakListDocument.Signal]?
+        package var publishedAs: String?
 
         package static let documentDescription = DocumentDescription(
             name: "Break",
@@ -59,6 +60,11 @@ package struct BreakListDocument: GatewayDocument {
                     "signals",
                     .array(of: .document(BreakListDocument.Signal.self)),
                     "What signals said about it, by precedence: the source that goes first stands first; absent where none did."
+                ),
+                .optional(
+                    "publishedAs",
+                    .breakID,
+                    "The id with which it was published after a signal had opened it; requests may name it by either id."
                 ),
             ]
         )
@@ -135,6 +141,7 @@ extension BreakListDocument.Break {
         self.broadcaster = info.broadcaster.orNil
         self.revision = info.revision
         self.signals = info.signals.isEmpty ? nil : info.signals.map { BreakListDocument.Signal($0) }
+        self.publishedAs = info.publishedAs?.description
     }
 }
 

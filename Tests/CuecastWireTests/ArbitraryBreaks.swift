@@ -115,6 +115,7 @@ extension SeededGenerator {
         return BreakSignals(
             opened: self.bool(),
             defaultDuration: self.maybe { $0.milliseconds() },
+            tolerance: self.maybe { $0.milliseconds() } ?? BreakSignals.toleranceDefault,
             claims: names.map { name in
                 SignalClaim(
                     name: name,
@@ -204,7 +205,8 @@ extension SeededGenerator {
             published: self.timestamp(),
             firstAdvertisementTitle: self.words(),
             revision: self.number(0...UInt64(Int64.max)),
-            signals: self.breakSignals().byPrecedence
+            signals: self.breakSignals().byPrecedence,
+            publishedAs: self.maybe { $0.breakID() }
         )
     }
 
@@ -330,6 +332,7 @@ extension SeededGenerator {
         record.revision = self.revision()
         record.trace = self.maybe { $0.trace() }
         record.signals = self.maybe { $0.breakSignals() }
+        record.alias = self.maybe { $0.breakID() }
         return record
     }
 

@@ -252,6 +252,80 @@ class KubernetesTests(unittest.TestCase):
         self.assertEqual(alert["expr"], f"cuecast_resident_memory_bytes > 0.8 * {gibibytes} * 1024^3")
 
 
+class WatchTests(unittest.TestCase):
+    """The watchers' files: they fit the gateway's, and the command takes their arguments."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.documents = [document for name in ("deployment.yaml", "networkpolicy.yaml")
+                         for document in yaml.safe_load_all((KUBERNETES / "watch" / name).read_text())]
+        [deployment] = [each for each in cls.documents if each["kind"] == "Deployment"]
+        cls.spec = deployment["spec"]
+        cls.pod = cls.spec["template"]["spec"]
+        [cls.container] = cls.pod["containers"]
+        cls.gateway = one("StatefulSet")["spec"]["template"]
+
+    def test_the_command_takes_the_arguments(self):
+        wrong = subprocess.run([BINARY, *self.container["args"], "--stream", "no stream"], capture_output=True, text=True)
+        self.assertEqual(wrong.returncode, 64, wrong.stderr)
+        self.assertIn("--stream", wrong.stderr)
+        command = [BINARY, *self.container["args"], "--dry-run"]
+        # It refuses to ask this machine, and goes on.
+        with subprocess.Popen([each.replace("encoder.example.org", "127.0.0.1:9") for each in command],
+                              stdout=subprocess.PIPE, text=True) as watcher:
+            self.assertIn("127.0.0.1 has a private", watcher.stdout.readline())
+            watcher.terminate()
+            watcher.stdout.read()
+        self.assertEqual(watcher.returncode, 0)
+
+    def test_there_are_two_and_one_stays_during_an_upgrade(self):
+        self.assertEqual(self.spec["replicas"], 2)
+        self.assertEqual(self.spec["strategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
+
+    def test_it_reaches_the_gateway_by_the_service_for_broadcasters(self):
+        [variable] = self.container["env"]
+        self.assertEqual(variable["name"], "CUECAST_BROADCAST")
+        [service] = [each for each in documents() if each["kind"] == "Service" and each["metadata"]["name"] == "cuecast-broadcasters"]
+        self.assertEqual(variable["value"], f"tcp://cuecast-broadcasters:{service['spec']['ports'][0]['port']}")
+
+    def test_policies_let_its_signals_through_and_nothing_to_it(self):
+        labels = self.spec["template"]["metadata"]["labels"]
+        self.assertEqual(self.spec["selector"]["matchLabels"], labels)
+        own, gateways = [each["spec"] for each in self.documents if each["kind"] == "NetworkPolicy"]
+        self.assertEqual((own["podSelector"]["matchLabels"], own["ingress"]), (labels, []))
+        selected = gateways["podSelector"]["matchLabels"]
+        self.assertTrue(selected.items() <= self.gateway["metadata"]["labels"].items())
+        [rule] = gateways["ingress"]
+        self.assertEqual(rule["from"], [{"podSelector": {"matchLabels": labels}}])
+        self.assertEqual(rule["ports"], [{"port": "broadcast"}])
+        # The gateway's own policy and disruption budget are not for it.
+        self.assertFalse(one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items() <= labels.items())
+
+    def test_it_runs_as_the_gateway_does(self):
+        gateway = self.gateway["spec"]
+        self.assertEqual(self.container["securityContext"], gateway["containers"][0]["securityContext"])
+        for name in ("runAsNonRoot", "runAsUser", "runAsGroup", "seccompProfile"):
+            self.assertEqual(self.pod["securityContext"][name], gateway["securityContext"][name])
+        for name in ("automountServiceAccountToken", "enableServiceLinks"):
+            self.assertEqual(self.pod[name], gateway[name])
+
+    def test_the_image_is_that_of_the_gateway(self):
+        own, gateways = [yaml.safe_load((folder / "kustomization.yaml").read_text()) for folder in (KUBERNETES / "watch", KUBERNETES)]
+        self.assertEqual((own["images"], own["namespace"]), (gateways["images"], gateways["namespace"]))
+        self.assertEqual(self.container["image"], own["images"][0]["name"])
+        files = {file.name for file in (KUBERNETES / "watch").glob("*.yaml")} - {"kustomization.yaml"}
+        self.assertEqual(set(own["resources"]), files)
+        for each in self.documents:
+            self.assertEqual(each["metadata"]["namespace"], own["namespace"])
+
+    def test_its_service_is_as_closed_as_that_of_the_gateway(self):
+        units = [(DEPLOY / "systemd" / name).read_text() for name in ("cuecast.service", "cuecast-watch@.service")]
+        names = "Protect|Private|Restrict[A-Z]|SystemCall|Capability|NoNew|MemoryDeny|Lock|Device|Keyring|Ambient"
+        closed = [set(re.findall(rf"^(?:{names})\w*=.*$", unit, re.M)) for unit in units]
+        self.assertGreater(len(closed[0]), 20)
+        self.assertEqual(closed[0] - closed[1], set())
+
+
 class ContainerTests(unittest.TestCase):
     def test_its_health_check_is_a_command_of_the_gateway(self):
         [command] = re.findall(r"^HEALTHCHECK .* CMD (\[.+\])$", CONTAINERFILE.read_text(), re.M)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Radio servers for tests: a real Icecast with a source that tests drive, and a small one that speaks ICY as SHOUTcast does."""
-import base64, http.client, os, shutil, socket, socketserver, subprocess, tempfile, threading, urllib.parse, urllib.request
+"""Radio servers for tests: a real Icecast with a source that tests drive, or Liquidsoap; and a small one that speaks ICY as SHOUTcast does."""
+import base64, http.client, os, shutil, socket, socketserver, subprocess, tempfile, threading, urllib.parse, urllib.request, wave
 
 from harness import PATIENCE, HeldPort, until
 
 ICECAST = shutil.which("icecast2", path=os.environ.get("PATH", "") + ":/usr/bin:/usr/sbin")
+LIQUIDSOAP = shutil.which("liquidsoap", path=os.environ.get("PATH", "") + ":/usr/bin")
 MOUNT = "/radio.mp3"
 PASSWORD = "a-password-of-tests"
 CONFIGURATION = """<icecast>
@@ -26,9 +27,13 @@ def authorization(user):
 
 
 class Icecast:
-    """An Icecast process with one mount, and a source that sends bytes to it until it is closed."""
+    """An Icecast process with one mount, and a source that sends bytes to it until it is closed.
 
-    def __init__(self):
+    With `plays=False` it waits for another source.
+    """
+
+    def __init__(self, plays=True):
+        self.plays = plays
         self.folder = tempfile.mkdtemp(prefix="cuecast-icecast.")
         os.chmod(self.folder, 0o777)
         self.port = HeldPort()
@@ -45,8 +50,13 @@ class Icecast:
                                         stderr=subprocess.DEVNULL)
         until("Icecast listens", self.is_listening)
         self.stopping.clear()
+        if not self.plays:
+            return
         self.source = threading.Thread(target=self.send, daemon=True)
         self.source.start()
+        self.wait_for_mount()
+
+    def wait_for_mount(self):
         until("Icecast has the mount", lambda: self.ask("/admin/listmounts").find(MOUNT) >= 0)
 
     def is_listening(self):
@@ -88,13 +98,49 @@ class Icecast:
 
     def stop(self):
         self.stopping.set()
-        self.source.join(PATIENCE)
+        if self.source is not None:
+            self.source.join(PATIENCE)
         self.process.kill()
         self.process.wait()
 
     def close(self):
         self.stop()
         self.port.close()
+        shutil.rmtree(self.folder)
+
+
+SCRIPT = """settings.init.allow_root.set(true)
+settings.log.file.set(false)
+radio = playlist(mode="normal", "{folder}/list.m3u")
+output.icecast(%mp3(bitrate=64), host="{host}", port={port}, password="{password}", mount="{mount}", fallible=true, radio)
+"""
+
+
+class Liquidsoap:
+    """A Liquidsoap process that plays a song, a marker and another song to an Icecast, again and again."""
+
+    #: The title and the seconds of each element.
+    ELEMENTS = (("A song", 8), ("START_AD_BREAK", 8), ("Another song", 8))
+
+    def __init__(self, icecast):
+        self.folder = tempfile.mkdtemp(prefix="cuecast-liquidsoap.")
+        with open(self.folder + "/list.m3u", "w", encoding="utf-8") as list_file:
+            for number, (title, seconds) in enumerate(self.ELEMENTS):
+                path = f"{self.folder}/{number}.wav"
+                with wave.open(path, "wb") as file:
+                    file.setparams((2, 2, 44_100, 0, "NONE", ""))
+                    file.writeframes(bytes(4 * 44_100 * seconds))
+                list_file.write(f'annotate:title="{title}",artist="{title}":{path}\n')
+        host, port = icecast.address()
+        with open(self.folder + "/radio.liq", "w", encoding="utf-8") as file:
+            file.write(SCRIPT.format(folder=self.folder, host=host, port=port, password=PASSWORD, mount=MOUNT[1:]))
+        self.process = subprocess.Popen([LIQUIDSOAP, self.folder + "/radio.liq"], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        icecast.wait_for_mount()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
         shutil.rmtree(self.folder)
 
 

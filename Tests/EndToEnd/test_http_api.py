@@ -152,10 +152,19 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(left["state"], "cancelled")
         self.assertEqual(api.ask("POST", path, {"source": "a", "event": "1", "kind": "in", "raw": "/DAB"})[0], 404)
         self.assertEqual(api.ask("POST", "/v1/streams/tv/signals", out)[0], 404)
+        # A publication joins the break that a signal opened: nothing is new, and both ids name it.
+        opened = api.ask("POST", "/v1/streams/radio2/signals", out)[1]
+        noon = {"at": opened["start"], "duration": "20s", "ads": [http_ad("c", 20)]}
+        status, joined = api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon, If_None_Match="*")
+        self.assertEqual((status, joined["break"], joined["publishedAs"], joined["ads"]), (200, opened["break"], "noon", 1), joined)
+        self.assertEqual(api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon)[1]["revision"], joined["revision"])
+        self.assertEqual(api.ask("PUT", "/v1/streams/radio2/breaks/noon", noon, If_None_Match="*")[0], 412)
+        self.assertEqual(api.ask("GET", "/v1/streams/radio2/breaks/noon")[1]["break"], opened["break"])
+        until("the ledger has the break", lambda: api.ask("GET", "/v1/streams/radio2/breaks/noon/report")[0] == 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/spots")[1]["code"], "WRONG_STATE")
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 200)
         self.assertEqual(api.ask("DELETE", "/v1/lists/copy")[0], 404)
-        lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 17 and found)
+        lines = until("the audit", lambda: len(found := api.ask("GET", "/v1/audit?limit=100")[1]["entries"]) >= 21 and found)
         for outcome, signal, raw in (("changed", "OUT of the event 4711 of the source playlist", "/DAA"),
                                      ("refused", "IN of the event 1 of the source a", "/DAB"),
                                      ("unchanged", "OUT of the event 4711 of the source studio", "/DAC")):
@@ -196,6 +205,41 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(len(api.ask("GET", "/v1/streams/radio1/breaks")[1]["breaks"]), 1)
         self.assertIn("known are liquidsoap", api.ask("POST", "/v1/streams/radio1/signals/none", {})[1]["detail"])
         self.assertIn("no type of the element", api.ask("POST", path, {"title": "x"})[1]["detail"])
+
+    def test_a_station_has_mappings_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "mappings.json")
+
+            def write(name):
+                with open(file, "w", encoding="utf-8") as written:
+                    json.dump({"mappings": [{"name": name, "type": ["category"], "ads": ["spot"], "duration": ["length"]}]}, written)
+
+            write("studio2")
+            chosen = ["--set", f"breaks.signalMappingsFile={file}", "--set", "breaks.cues=* list=spots duration=20s"]
+            gateway, api = started(self, *chosen)
+            self.assertEqual(api.ask("PUT", "/v1/lists/spots", {"ads": [http_ad("a")]})[0], 201)
+            path, spot = "/v1/streams/radio1/signals/", {"category": "Spot", "length": 3_600}
+            status, out = api.ask("POST", path + "studio2", spot)
+            self.assertEqual((status, out["signal"], out["break"]["signals"][0]["source"]), (200, "out", "studio2"), out)
+            # The ready ones stay.
+            self.assertEqual(api.ask("POST", path + "radiodj", {"songtype": "0"})[1]["signal"], "none")
+            printed = gateway.run("check-config", *chosen)
+            self.assertIn("#   studio2, the source studio2: type from category, an ad where it is spot; duration in seconds from length",
+                          printed)
+            self.assertIn("#   *: the list spots fills a break; it lasts 20 s", printed)
+            # Another file is taken over at once; one that cannot be read changes nothing.
+            write("studio3")
+            self.assertEqual(api.ask("POST", "/v1/reload")[0], 200)
+            self.assertEqual(api.ask("POST", path + "studio2", spot)[0], 404)
+            self.assertEqual(api.ask("POST", path + "studio3", {"category": "music"})[1]["signal"], "none")
+            with open(file, "w", encoding="utf-8") as written:
+                written.write('{"mappings": [\n{"name": "studio4"}]}')
+            status, problem = api.ask("POST", "/v1/reload")
+            self.assertNotEqual(status, 200)
+            self.assertIn("breaks.signalMappingsFile: ", problem["detail"])
+            self.assertIn("Line 2, mappings[0].type: it is missing.", problem["detail"])
+            self.assertEqual(api.ask("POST", path + "studio3", {"category": "music"})[0], 200)
+            self.assertIn("Line 2, mappings[0].type", gateway.run("check-config", *chosen, code=65))
 
     def test_what_is_in_force_is_shown_also_after_a_reload(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -70,6 +70,45 @@ class Signals(unittest.TestCase):
         self.assertEqual(self.signal(gateway, "cancel")["state"], "cancelled")
         self.assertEqual(self.signal(gateway, "cancel")["break"], opened["break"])
 
+    def test_a_publication_joins_the_break_that_a_signal_opened(self):
+        gateway = self.gateway("* list=spots duration=1h")
+        gateway.run("lists", "put", "spots", "--vast", VAST)
+        start = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+        at = ("--at", start.isoformat(timespec="milliseconds"))
+        opened = self.signal(gateway, "out", *at)
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        # A second later: within the tolerance.
+        later = broadcast_pb2.Start(at_us=int(start.timestamp() * 1_000_000) + 1_000_000)
+
+        def publish(name="noon"):
+            return broadcaster.publish("radio1", name, [ad("a", 20_000)], start=later, duration_ms=20_000)
+
+        joined = publish()
+        self.assertEqual((joined.status, joined.changed), (OK, True), joined)
+        self.assertEqual((getattr(joined, "break").break_id, getattr(joined, "break").published_as), (opened["break"], "noon"))
+        self.assertEqual(getattr(joined, "break").duration_ms, 20_000)
+        again = publish()
+        self.assertEqual((again.status, again.changed), (OK, False), again)
+        self.assertEqual(publish("eve").status, status_pb2.STATUS_CODE_BREAK_OVERLAP)
+        # The log says the same after a kill: both ids name the break, over the socket and over HTTP.
+        gateway.stop(signal.SIGKILL)
+        gateway.start()
+        [listed] = json.loads(gateway.run("breaks", "--stream", "radio1", "--format", "json"))
+        self.assertEqual((listed["break"], listed["publishedAs"]), (opened["break"], "noon"))
+        for name in ("noon", opened["break"]):
+            shown = gateway.get(f"/v1/streams/radio1/breaks/{name}")
+            self.assertEqual((shown["break"], shown["publishedAs"], shown["ads"]), (opened["break"], "noon", 1))
+        self.assertEqual(self.signal(gateway, "out", *at, "--duration", "30m", source="playlist")["break"], opened["break"])
+        self.assertIn("published as noon", gateway.run("update", "--stream", "radio1", "--break", "noon", "--duration", "25s"))
+        self.assertEqual(self.signal(gateway, "cancel")["state"], "scheduled")
+        gateway.run("cancel", "--stream", "radio1", "--break", "noon")
+        self.assertEqual(gateway.get(f"/v1/streams/radio1/breaks/{opened['break']}")["state"], "cancelled")
+        lines = until("the audit", lambda: "cancel" in [line["action"] for line in self.audit(gateway)] and self.audit(gateway))
+        [line] = [line for line in lines if line["action"] == "publish" and line["outcome"] == "changed"]
+        self.assertEqual((line["break"], line["sentence"]),
+                         (opened["break"], "Published as noon: it is the break that signals opened."))
+
     def test_without_a_policy_signals_are_refused(self):
         gateway = self.gateway()
         self.assertIn("No cue policy is configured", self.signal(gateway, "out", code=65))

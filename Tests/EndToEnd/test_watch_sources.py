@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """`cuecast watch ts`, `icecast` and `lines`: real sources, a real gateway, and each break once, also with two watchers."""
-import fcntl, json, os, random, socket, struct, subprocess, tempfile, threading, time, unittest
+import fcntl, json, os, random, socket, struct, tempfile, time, unittest
 
 import radio_server
-from harness import BINARY, PATIENCE, ROOT, Gateway, until
-from transport_stream import PACKET, WRAP, TransportStream, rtp, splice_insert
+from harness import PATIENCE, ROOT, Gateway, until
+from transport_stream import PACKET, WRAP, TransportStream, splice_insert
+from watcher import Watcher
+from watchers import run_rounds
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 #: Recorded streams begin so many seconds from now: the gateway takes no breaks of the past.
@@ -25,67 +27,6 @@ def multicast_address():
                 except OSError:
                     pass  # It has no such address.
     return None
-
-
-class Watcher:
-    """A `cuecast watch` process, and what it printed."""
-
-    def __init__(self, gateway, *arguments, given=None):
-        self.lines, self.complaints, self.changed = [], [], threading.Condition()
-        self.process = subprocess.Popen(
-            [BINARY, "watch", *arguments, "--source", "encoder", "--json"], env=gateway.environment,
-            stdin=given or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.readers = [threading.Thread(target=self.read, args=pair, daemon=True)
-                        for pair in ((self.process.stdout, self.lines), (self.process.stderr, self.complaints))]
-        for reader in self.readers:
-            reader.start()
-
-    def read(self, file, kept):
-        for line in file:
-            with self.changed:
-                kept.append(line.rstrip("\n"))
-                self.changed.notify_all()
-
-    def wait(self, condition, what):
-        """What the condition gives for what was printed."""
-        with self.changed:
-            found = self.changed.wait_for(lambda: condition(self), PATIENCE)
-            assert found, f"waited in vain: {what}\n{self.lines}\n{self.complaints}"
-            return found
-
-    def seen(self, result, kind=None):
-        """The lines with a result, and with a kind of signal."""
-        found = [json.loads(line) for line in self.lines]
-        return [line for line in found if line.get("result") == result
-                and (kind is None or line.get("signal", {}).get("kind") == kind)]
-
-    def wait_for(self, result, kind=None, count=1):
-        return self.wait(lambda watcher: len(found := watcher.seen(result, kind)) >= count and found, f"{result} {kind}")
-
-    def complaint(self, text):
-        return self.wait(lambda watcher: next((line for line in watcher.complaints if text in line), None), text)
-
-    def address(self):
-        """The host and the port that the system chose."""
-        host, port = self.complaint("Listens for").rstrip(".").split(" at ")[1].rsplit(":", 1)
-        return host, int(port)
-
-    def end(self):
-        """Waits until the watch ends by itself; gives the counts."""
-        code = self.process.wait(PATIENCE)
-        for reader in self.readers:
-            reader.join(PATIENCE)
-        assert code == 0, (code, self.lines, self.complaints)
-        return json.loads(self.lines[-1])["counts"]
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        for reader in self.readers:
-            reader.join(PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
 
 
 class WatchedSources(unittest.TestCase):
@@ -192,37 +133,16 @@ class WatchedTransportStreams(WatchedSources):
             self.assertIn(said, gateway.run("watch", "ts", input, "--stream", "sport1", "--source", "encoder", code=code))
 
     def test_two_watchers_of_datagrams_with_one_killed_make_each_break_once(self):
-        gateway = self.gateway()
-        watchers = [self.watcher(gateway, "ts", "udp://127.0.0.1:0", "--stream", "sport1") for _ in range(2)]
-        addresses = [watcher.address() for watcher in watchers]
-        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.addCleanup(sender.close)
-        stream, number = TransportStream(), 0
+        gateway, seed = Gateway("--set", "breaks.cues=* list=spots"), random.SystemRandom().randrange(1 << 32)
+        self.addCleanup(gateway.close)
+        with self.subTest(seed=seed):
+            run_rounds(gateway, 6, seed)
 
-        def send(packets):
-            nonlocal number
-            for begin in range(0, len(packets), 7 * PACKET):
-                for address in addresses:
-                    sender.sendto(rtp(number, packets[begin:begin + 7 * PACKET]), address)
-                number += 1
-
-        rounds, killed = 4, random.SystemRandom().randrange(1, 4)
-        for index in range(rounds):
-            if index == killed:
-                victim = random.SystemRandom().randrange(2)
-                watchers.pop(victim).close()
-                addresses.pop(victim)
-            # The clock goes on as the wall clock does; breaks lie ten minutes apart.
-            now = int(time.monotonic() * 90_000)
-            begin = now + (index + 1) * 600 * 90_000
-            send(stream.tables() + stream.clock(now) + stream.section(splice_insert(index, pts=begin, seconds=30)))
-            for watcher in watchers:
-                watcher.wait(lambda watcher, index=index: [
-                    line for line in watcher.seen("sent", "out") if line["signal"]["eventId"].endswith(f"-{index}")], f"event {index}")
-        found = self.breaks(gateway)
-        self.assertEqual(len(found), rounds, found)
-        sender.sendto(b"no stream", addresses[0])
-        watchers[0].complaint("neither transport packets nor")
+    def test_datagrams_that_are_no_transport_stream_are_told(self):
+        watcher = self.watcher(self.gateway(), "ts", "udp://127.0.0.1:0", "--stream", "sport1")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"no stream", watcher.address())
+        watcher.complaint("neither transport packets nor")
 
     def test_two_watchers_of_one_group_see_the_same(self):
         interface = multicast_address()
@@ -274,6 +194,28 @@ class WatchedRadio(WatchedSources):
         found = self.breaks(gateway, "radio1")
         self.assertEqual(len(found), 2, found)
         self.assertNotIn("live", [each["state"] for each in found])
+
+    def test_liquidsoap_plays_a_marker_and_a_player_plays_the_break(self):
+        for program, path in (("icecast2", radio_server.ICECAST), ("liquidsoap", radio_server.LIQUIDSOAP)):
+            if path is None:
+                self.skipTest(f"there is no {program} on this machine: scripts/setup.sh test radio")
+        gateway, icecast = self.gateway(), radio_server.Icecast(plays=False)
+        self.addCleanup(icecast.close)
+        liquidsoap = radio_server.Liquidsoap(icecast)
+        self.addCleanup(liquidsoap.close)
+        player = gateway.listen("radio1", "--breaks", "1")
+        self.addCleanup(player.kill)
+        player.wait_for("joined")
+        watcher = self.watcher(gateway, "icecast", icecast.url, "--stream", "radio1", "--allow-private")
+        out = watcher.wait_for("sent", "out")[0]
+        self.assertIn("START_AD_BREAK", json.dumps(out))
+        playing = player.wait_for("playing")
+        watcher.wait_for("sent", "in")
+        self.assertEqual(player.finish(), 0)
+        [first, *_] = self.breaks(gateway, "radio1")
+        self.assertEqual((first["break"], first["state"]), (playing["break"], "complete"))
+        counts = gateway.report("radio1", first["break"])
+        self.assertEqual({each["delivered"] for each in counts.values()}, {1})
 
     def test_a_server_that_speaks_icy_may_go_and_come_back(self):
         gateway, server = self.gateway(), radio_server.RadioServer()

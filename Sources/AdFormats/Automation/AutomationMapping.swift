@@ -93,6 +93,20 @@ package struct AutomationMapping: Hashable, Sendable {
         return element
     }
 
+    /// One sentence for people about what it reads.
+    package var explanation: String {
+        func names(_ names: [String]) -> String { names.isEmpty ? "nothing" : names.joined(separator: ", ") }
+        let ads =
+            switch self.ads {
+            case .values(let values): values.joined(separator: ", ")
+            case .pattern: "its pattern"
+            }
+        return """
+            \(self.name), the source \(self.source): type from \(names(self.type)), an ad where it is \(ads); \
+            duration in \(self.durationUnit.rawValue) from \(names(self.duration))
+            """
+    }
+
     private func value(_ names: [String], of fields: AutomationFields) -> (name: String, value: String)? {
         for name in names {
             if let value = fields[name], !value.isEmpty { return (name, value) }

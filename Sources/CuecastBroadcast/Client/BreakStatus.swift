@@ -97,6 +97,10 @@ public struct BreakStatus: Hashable, Sendable {
     public var revision: UInt64
     /// The signals about it; the source that goes first, by the gateway's cue policy, stands first.
     public var signals: [Signal] = []
+    /// The id with which a broadcaster published it after a signal had opened it; nil: none did.
+    ///
+    /// Requests may name the break by either id.
+    public var publishedAs: String?
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date
 }

@@ -151,6 +151,7 @@ extension BreakStatus {
             broadcaster: info.broadcaster.orNil,
             revision: info.revision,
             signals: info.signals.map { Signal($0) },
+            publishedAs: info.publishedAs?.description,
             gatewayTime: Date(now)
         )
     }

@@ -51,6 +51,7 @@ struct GatewayProcess: Sendable {
                 access = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: clock.now())
             }
             let identity = try HTTPIdentity.read(for: configuration)
+            let mappings = try AutomationMappingsFile.mappings(for: configuration)
             self.listenerTokens = try await ListenerTokenFiles.rules(for: configuration)
                 .map { ListenerTokens($0, metrics: outlets.metrics) }
             let keys = GatewayKeys(
@@ -66,7 +67,7 @@ struct GatewayProcess: Sendable {
                 metrics: outlets.metrics,
                 logger: outlets.logger
             )
-            self.http = ServedHTTP(access, identity, in: configuration.dataDirectory, outlets: outlets)
+            self.http = ServedHTTP(access, identity, mappings, in: configuration.dataDirectory, outlets: outlets)
         } catch {
             await stores.close()
             throw error
@@ -185,6 +186,7 @@ extension GatewayProcess {
             logger: logger
         )
         parts.administration.version = CuecastVersion.text
+        parts.breaks.mappings = { http.mappings.mappings }
         return GatewayHTTPService(
             configuration: server,
             parts: parts,

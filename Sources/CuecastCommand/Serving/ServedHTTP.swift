@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import AdFormats
 import Gateway
 import GatewayHTTP
 import Logging
@@ -12,14 +13,24 @@ struct ServedHTTP: Sendable {
     let access: HTTPAccessHolder?
     /// The certificate; `nil`: HTTP is plain.
     let identity: HTTPIdentityHolder?
+    /// The mappings for messages of automation systems.
+    let mappings: AutomationMappingsHolder
     private let endpoint: HTTPEndpointFile
 
     /// - Parameters:
     ///   - access: the rights; `nil`: HTTP is not served.
     ///   - identity: the certificate; `nil`: HTTP is plain.
+    ///   - mappings: for messages of automation systems.
     ///   - directory: the data directory.
     ///   - outlets: the metrics show when the certificate ends.
-    init(_ access: HTTPAccess?, _ identity: HTTPIdentity?, in directory: String, outlets: ProcessOutlets) {
+    init(
+        _ access: HTTPAccess?,
+        _ identity: HTTPIdentity?,
+        _ mappings: [AutomationMapping],
+        in directory: String,
+        outlets: ProcessOutlets
+    ) {
+        self.mappings = AutomationMappingsHolder(mappings)
         self.access = access.map { HTTPAccessHolder($0) }
         self.identity = identity.map { HTTPIdentityHolder($0, metrics: outlets.metrics) }
         self.endpoint = HTTPEndpointFile(in: directory, self.identity)

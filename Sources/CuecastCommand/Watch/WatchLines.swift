@@ -3,11 +3,9 @@
 
 import AdFormats
 import ArgumentParser
-import BreakDocuments
 import CommandSupport
 import CueWatching
 import CuecastWire
-import Foundation
 
 struct WatchLines: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -96,11 +94,10 @@ struct WatchLines: AsyncParsableCommand {
 
     private func knownMappings() throws -> [AutomationMapping] {
         guard let path = self.mappings else { return AutomationMapping.ready }
-        let document = try MappingsFile.bytes(of: path)
-        do throws(DocumentFault) {
-            return try AutomationMappingDocument.read(document)
+        do throws(AutomationMappingsFile.Fault) {
+            return try AutomationMappingsFile.read(path)
         } catch {
-            throw ValidationError("--mappings: \(path): \(error)")
+            throw ValidationError("--mappings: \(error)")
         }
     }
 
@@ -117,26 +114,5 @@ struct WatchLines: AsyncParsableCommand {
             throw ValidationError("--line: \(error)")
         }
         return mapping
-    }
-}
-
-/// The file of mappings for automation systems.
-private enum MappingsFile {
-    /// Its bytes: at most one more than may be in it, so that a longer one is noticed.
-    static func bytes(of path: String) throws(ValidationError) -> [UInt8] {
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            throw ValidationError("--mappings: the file \(path) cannot be read.")
-        }
-        var bytes: [UInt8] = []
-        do {
-            while bytes.count <= AutomationLimits.messageBytesMax,
-                let more = try file.read(upToCount: AutomationLimits.messageBytesMax + 1 - bytes.count), !more.isEmpty
-            {
-                bytes += more
-            }
-        } catch {
-            throw ValidationError("--mappings: the file \(path) cannot be read: \(error.localizedDescription)")
-        }
-        return bytes
     }
 }

@@ -58,6 +58,8 @@ package struct BreakInfo: Hashable, Sendable {
     package var revision: UInt64
     /// The events that signals said of it, by precedence: the one that goes first stands first.
     package var signals: [SignalClaim]
+    /// The id with which a broadcaster published it after a signal had opened it; `nil`: none did.
+    package var publishedAs: BreakID?
 
     package init(
         key: BreakKey,
@@ -75,7 +77,8 @@ package struct BreakInfo: Hashable, Sendable {
         firstAdvertisementTitle: String,
         broadcaster: String = "",
         revision: UInt64 = 0,
-        signals: [SignalClaim] = []
+        signals: [SignalClaim] = [],
+        publishedAs: BreakID? = nil
     ) {
         self.key = key
         self.state = state
@@ -93,6 +96,7 @@ package struct BreakInfo: Hashable, Sendable {
         self.broadcaster = broadcaster
         self.revision = revision
         self.signals = signals
+        self.publishedAs = publishedAs
     }
 }
 
@@ -233,7 +237,8 @@ extension BreakInfo {
             firstAdvertisementTitle: wire.firstAdvertisementTitle,
             broadcaster: wire.broadcaster,
             revision: min(wire.revision, UInt64(Int64.max)),
-            signals: try wire.signals.map { (claim) throws(WireError) in try SignalClaim(wire: claim) }
+            signals: try wire.signals.map { (claim) throws(WireError) in try SignalClaim(wire: claim) },
+            publishedAs: wire.publishedAs.isEmpty ? nil : try BreakID(wire.publishedAs)
         )
     }
 
@@ -256,6 +261,7 @@ extension BreakInfo {
             $0.broadcaster = self.broadcaster
             $0.revision = self.revision
             $0.signals = self.signals.map(\.wire)
+            if let id = self.publishedAs { $0.publishedAs = id.description }
         }
     }
 }

@@ -534,7 +534,8 @@ nonisolated struct Cuecast_V1_Signal: Sendable {
 
   var stream: String = String()
 
-  /// Who says it; the same rule as for a break id. Two watchers of one encoder have the same source.
+  /// The name of the encoder or system that the signal comes from: 1 to 64 characters A–Z, a–z, 0–9, ".", "_" and "-". Two watchers of one
+  /// encoder send the same name.
   var source: String = String()
 
   var kind: Cuecast_V1_SignalKind = .unspecified
@@ -973,6 +974,12 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
   var signals: [Cuecast_V1_SignalClaim] {
     get {_storage._signals}
     set {_uniqueStorage()._signals = newValue}
+  }
+
+  /// The id with which a broadcaster published it after a signal had opened it: requests may name the break by either id; empty: none did.
+  var publishedAs: String {
+    get {_storage._publishedAs}
+    set {_uniqueStorage()._publishedAs = newValue}
   }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2194,7 +2201,7 @@ nonisolated extension Cuecast_V1_SignalClaim: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakInfo"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0\u{1}signals\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0\u{1}signals\0\u{3}published_as\0")
 
   fileprivate class _StorageClass {
     var _stream: String = String()
@@ -2214,6 +2221,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
     var _broadcaster: String = String()
     var _revision: UInt64 = 0
     var _signals: [Cuecast_V1_SignalClaim] = []
+    var _publishedAs: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2241,6 +2249,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       _broadcaster = source._broadcaster
       _revision = source._revision
       _signals = source._signals
+      _publishedAs = source._publishedAs
     }
   }
 
@@ -2276,6 +2285,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         case 15: try { try decoder.decodeSingularStringField(value: &_storage._broadcaster) }()
         case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
         case 17: try { try decoder.decodeRepeatedMessageField(value: &_storage._signals) }()
+        case 18: try { try decoder.decodeSingularStringField(value: &_storage._publishedAs) }()
         default: break
         }
       }
@@ -2339,6 +2349,9 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       if !_storage._signals.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._signals, fieldNumber: 17)
       }
+      if !_storage._publishedAs.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._publishedAs, fieldNumber: 18)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2365,6 +2378,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         if _storage._broadcaster != rhs_storage._broadcaster {return false}
         if _storage._revision != rhs_storage._revision {return false}
         if _storage._signals != rhs_storage._signals {return false}
+        if _storage._publishedAs != rhs_storage._publishedAs {return false}
         return true
       }
       if !storagesAreEqual {return false}

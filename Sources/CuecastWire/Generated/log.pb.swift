@@ -1040,6 +1040,12 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   /// Clears the value of `signals`. Subsequent reads from it will return its default value.
   mutating func clearSignals() {_uniqueStorage()._signals = nil}
 
+  /// The id with which a broadcaster published it after a signal had opened it; empty: none did.
+  var alias: String {
+    get {_storage._alias}
+    set {_uniqueStorage()._alias = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1068,11 +1074,22 @@ nonisolated struct Cuecast_V1_BreakSignals: Sendable {
   /// By source and event id.
   var claims: [Cuecast_V1_SignalClaim] = []
 
+  /// A publication whose start lies this close to the break is the same break; absent: 2 s.
+  var toleranceMs: UInt32 {
+    get {_toleranceMs ?? 0}
+    set {_toleranceMs = newValue}
+  }
+  /// Returns true if `toleranceMs` has been explicitly set.
+  var hasToleranceMs: Bool {self._toleranceMs != nil}
+  /// Clears the value of `toleranceMs`. Subsequent reads from it will return its default value.
+  mutating func clearToleranceMs() {self._toleranceMs = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _defaultDurationMs: UInt32? = nil
+  fileprivate var _toleranceMs: UInt32? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -2499,7 +2516,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0\u{1}signals\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0\u{1}signals\0\u{1}alias\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -2523,6 +2540,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _revision: UInt64 = 0
     var _trace: Data = Data()
     var _signals: Cuecast_V1_BreakSignals? = nil
+    var _alias: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2554,6 +2572,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _revision = source._revision
       _trace = source._trace
       _signals = source._signals
+      _alias = source._alias
     }
   }
 
@@ -2593,6 +2612,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 19: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
         case 20: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
         case 21: try { try decoder.decodeSingularMessageField(value: &_storage._signals) }()
+        case 22: try { try decoder.decodeSingularStringField(value: &_storage._alias) }()
         default: break
         }
       }
@@ -2668,6 +2688,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       try { if let v = _storage._signals {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
       } }()
+      if !_storage._alias.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._alias, fieldNumber: 22)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2698,6 +2721,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._revision != rhs_storage._revision {return false}
         if _storage._trace != rhs_storage._trace {return false}
         if _storage._signals != rhs_storage._signals {return false}
+        if _storage._alias != rhs_storage._alias {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -2709,7 +2733,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakSignals: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakSignals"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}opened\0\u{3}default_duration_ms\0\u{1}claims\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}opened\0\u{3}default_duration_ms\0\u{1}claims\0\u{3}tolerance_ms\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2720,6 +2744,7 @@ nonisolated extension Cuecast_V1_BreakSignals: SwiftProtobuf.Message, SwiftProto
       case 1: try { try decoder.decodeSingularBoolField(value: &self.opened) }()
       case 2: try { try decoder.decodeSingularUInt32Field(value: &self._defaultDurationMs) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.claims) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self._toleranceMs) }()
       default: break
       }
     }
@@ -2739,6 +2764,9 @@ nonisolated extension Cuecast_V1_BreakSignals: SwiftProtobuf.Message, SwiftProto
     if !self.claims.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.claims, fieldNumber: 3)
     }
+    try { if let v = self._toleranceMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2746,6 +2774,7 @@ nonisolated extension Cuecast_V1_BreakSignals: SwiftProtobuf.Message, SwiftProto
     if lhs.opened != rhs.opened {return false}
     if lhs._defaultDurationMs != rhs._defaultDurationMs {return false}
     if lhs.claims != rhs.claims {return false}
+    if lhs._toleranceMs != rhs._toleranceMs {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

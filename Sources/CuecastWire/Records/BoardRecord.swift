@@ -53,6 +53,8 @@ package struct BreakRecord: Hashable, Sendable {
     package var trace: TraceContext?
     /// The signals about it; `nil`: there are none.
     package var signals: BreakSignals?
+    /// The id with which a broadcaster published it after a signal had opened it; `nil`: none did.
+    package var alias: BreakID?
 
     package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {
         self.number = number
@@ -68,6 +70,15 @@ package struct BreakRecord: Hashable, Sendable {
         self.endMode = publish.request.endMode
         self.condensed = false
         self.revision = 1
+    }
+}
+
+extension BreakRecord {
+    /// Its name, and the one of its alias.
+    package var keys: [BreakKey] {
+        let key = self.publish.request.key
+        guard let alias = self.alias else { return [key] }
+        return [key, BreakKey(stream: key.stream, id: alias)]
     }
 }
 
@@ -154,7 +165,8 @@ package struct BoardRecord: Hashable, Sendable {
             throw .invalid(field: "streams", rule: "one is listed twice")
         }
         // Most parts have one break.
-        guard self.breaks.count < 2 || Set(self.breaks.map(\.publish.request.key)).count == self.breaks.count else {
+        let names = self.breaks.flatMap(\.keys)
+        guard names.count < 2 || Set(names).count == names.count else {
             throw .invalid(field: "breaks", rule: "one is listed twice")
         }
         self.adLists = try wire.adLists.map { (record) throws(WireError) in try AdListRecord(wire: record) }
@@ -245,6 +257,7 @@ extension BreakRecord {
         self.revision = try breakRevision(wire.revision, field: "revision")
         self.trace = TraceContext(bytes: wire.trace)
         self.signals = wire.hasSignals ? try BreakSignals(wire: wire.signals) : nil
+        self.alias = wire.alias.isEmpty ? nil : try BreakID(wire.alias)
     }
 
     var wire: Cuecast_V1_BreakRecord {
@@ -273,6 +286,7 @@ extension BreakRecord {
             $0.revision = self.revision
             if let trace = self.trace { $0.trace = Data(trace.bytes) }
             if let signals = self.signals { $0.signals = signals.wire }
+            if let alias = self.alias { $0.alias = alias.description }
         }
     }
 }

@@ -46,12 +46,23 @@ package struct BreakSignals: Hashable, Sendable {
     package var opened: Bool
     /// How long it lasts where no signal says it; `nil`: until the safety limit.
     package var defaultDuration: Duration?
+    /// A publication whose start lies this close to the break is the same break.
+    package var tolerance: Duration
     /// In the order of their names.
     package private(set) var claims: [SignalClaim]
 
-    package init(opened: Bool, defaultDuration: Duration?, claims: [SignalClaim] = []) {
+    /// The tolerance of records that do not say it.
+    package static let toleranceDefault: Duration = .seconds(2)
+
+    package init(
+        opened: Bool,
+        defaultDuration: Duration?,
+        tolerance: Duration = Self.toleranceDefault,
+        claims: [SignalClaim] = []
+    ) {
         self.opened = opened
         self.defaultDuration = defaultDuration
+        self.tolerance = tolerance
         self.claims = claims.sorted { $0.name < $1.name }
     }
 
@@ -106,6 +117,7 @@ extension BreakSignals {
         self.init(
             opened: wire.opened,
             defaultDuration: wire.hasDefaultDurationMs ? .milliseconds(wire.defaultDurationMs) : nil,
+            tolerance: wire.hasToleranceMs ? .milliseconds(wire.toleranceMs) : Self.toleranceDefault,
             claims: try wire.claims.map { (claim) throws(WireError) in try SignalClaim(wire: claim) }
         )
         guard Set(self.claims.map(\.name)).count == self.claims.count else {
@@ -117,6 +129,7 @@ extension BreakSignals {
         .with {
             $0.opened = self.opened
             if let duration = self.defaultDuration { $0.defaultDurationMs = duration.inMilliseconds }
+            if self.tolerance != Self.toleranceDefault { $0.toleranceMs = self.tolerance.inMilliseconds }
             $0.claims = self.claims.map(\.wire)
         }
     }

@@ -93,7 +93,7 @@ struct BreakTimekeeper: Sendable {
     ///   - board: the newest board.
     mutating func wasNotTaken(_ entry: BreakEntry, board: Board) {
         if case .housekeeping = entry.kind { self.housekeeping.answered(nil) }
-        if let each = entry.key.flatMap({ board[$0] }) { self.queue.note(each) }
+        if let each = entry.key.flatMap({ board.known($0) }) { self.queue.note(each) }
     }
 }
 

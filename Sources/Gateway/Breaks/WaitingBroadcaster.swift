@@ -78,10 +78,13 @@ struct WaitingBroadcaster: Sendable {
         )
         switch reply.body {
         case .break(let info):
-            // A signal does not name the break that it is about.
+            // A signal does not name the break that it is about, and a publication may be of one that signals opened.
             record.key = info.key
             record.revision = info.revision
             record.sentence = AuditLimits.cut(self.signalText, AuditLimits.auditSentenceBytesMax)
+            if self.kind == .publish, let id = info.publishedAs {
+                record.sentence = "Published as \(id): it is the break that signals opened."
+            }
         case .adList(let info, _):
             record.sentence = AuditLimits.cut("The ad list \(info.name).", AuditLimits.auditSentenceBytesMax)
             record.revision = info.revision

@@ -196,6 +196,13 @@ extension ConfigurationTable {
         }
         .explained("Signals", "broadcasters/signals.md#the-cue-policy")
         .reloadable,
+        text(
+            "breaks.signalMappingsFile",
+            "file of mappings for messages of automation systems; empty: the ready mappings only",
+            \.signalMappingsFile
+        ) { Self.reasonAgainstFile($0) }
+        .explained("Mappings", "broadcasters/from-your-automation.md#mappings-of-your-own")
+        .reloadable,
         Row(
             key: "breaks.batchRequestsPerSecond",
             meaning: "batch requests a second that this gateway serves easily; it sizes request windows",

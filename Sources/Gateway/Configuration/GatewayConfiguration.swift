@@ -66,6 +66,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var breaks = BreakPolicy()
     /// The cue policy as `CuePolicy` reads it; empty: signals are refused.
     package var cues = ""
+    /// The file of mappings for messages of automation systems; empty: the ready mappings only.
+    package var signalMappingsFile = ""
     package var clock = ClockSettings()
     /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.
     package var acceptsClock = false

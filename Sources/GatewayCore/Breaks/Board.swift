@@ -218,6 +218,9 @@ package struct Board: Sendable {
 
     package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
 
+    /// The break that a broadcaster means by a name; see ``StreamBoard/known(_:)``.
+    package func known(_ key: BreakKey) -> Break? { self.streams[key.stream]?.known(key.id) }
+
     /// A stream of which nothing is kept: where it would begin.
     private func newStream(_ id: StreamID) -> StreamBoard {
         StreamBoard(stream: id, sequence: self.retiredSequence)
@@ -237,7 +240,7 @@ package struct Board: Sendable {
     /// Whether a break of this name was kept once and is no more. (It may be said of a name that was never used, once in
     /// 2⁶⁴ divided by how many were.)
     package func isRetired(_ key: BreakKey) -> Bool {
-        self[key] == nil && self.retired.contains(key)
+        self.known(key) == nil && self.retired.contains(key)
     }
 
     /// Visits breaks by stream, in the order in which they were published, until `body` says `false`.
@@ -318,7 +321,7 @@ package struct Board: Sendable {
     /// Decides about an entry about a break.
     private func decide(_ entry: BreakEntry, about key: BreakKey, number: BreakNumber) -> EntryResult {
         let known = self.streams[key.stream]
-        let isRetired = known?.breaks[key.id] == nil && self.retired.contains(key)
+        let isRetired = known?.known(key.id) == nil && self.retired.contains(key)
         if known == nil {
             guard case .publish = entry.kind, !isRetired else {
                 guard case .publish = entry.kind else {
@@ -406,7 +409,7 @@ package struct Board: Sendable {
         self.change(each.key.stream) { $0.drop(each) }
         if let due = each.due { self.due.removeValue(forKey: due) }
         let count = self.retired.count
-        self.retired.insert(each.key)
+        for key in each.record.keys { self.retired.insert(key) }
         if self.retired.count > count { self.changes.firstName = min(self.changes.firstName ?? count, count) }
         self.changes.breaks[each.number] = each.key
     }

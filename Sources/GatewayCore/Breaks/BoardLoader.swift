@@ -44,7 +44,8 @@ package struct BoardLoader {
             guard stream != nil || together.contains(key.stream) else {
                 throw .invalid(field: "breaks", rule: "\(key) is of a stream that is not there")
             }
-            guard stream?[key.id] == nil, numbers.insert(each.number).inserted else {
+            let isKnown = each.keys.contains { stream?.known($0.id) != nil }
+            guard !isKnown, numbers.insert(each.number).inserted else {
                 throw .invalid(field: "breaks", rule: "\(key) is listed twice")
             }
         }

@@ -49,6 +49,25 @@ package struct Break: Sendable {
     /// The size at which its advertisements are counted.
     private var contentBytes: Int { self.kept.contentBytes }
 
+    /// Lets it be the break that a broadcaster published, from now on.
+    ///
+    /// Listeners may know its id: it keeps that one, and the id of the publication is its alias.
+    ///
+    /// - Parameters:
+    ///   - publish: the publication.
+    ///   - broadcaster: the publisher.
+    mutating func become(_ publish: BreakEntry.Publish, of broadcaster: String) {
+        var record = self.record
+        record.alias = publish.request.key.id
+        record.publish = publish
+        record.publish.request.key = self.key
+        record.broadcaster = broadcaster
+        record.advertisements = publish.request.advertisements
+        record.endMode = publish.request.endMode
+        record.signals?.opened = false
+        self = Break(record)
+    }
+
     /// Gives it other advertisements.
     mutating func setAdvertisements(_ advertisements: [AdvertisementContent]) {
         var record = self.record
@@ -66,7 +85,9 @@ package struct Break: Sendable {
 
     /// About how many bytes it takes in memory.
     package var bytes: Int {
-        BoardLimits.breakBytes + self.contentBytes + (self.record.signals?.claims.count ?? 0) * BoardLimits.claimBytes
+        let claims = (self.record.signals?.claims.count ?? 0) * BoardLimits.claimBytes
+        let alias = self.record.alias == nil ? 0 : BoardLimits.aliasBytes
+        return BoardLimits.breakBytes + self.contentBytes + claims + alias
     }
 
     package var key: BreakKey { self.record.publish.request.key }
@@ -179,7 +200,8 @@ package struct Break: Sendable {
             firstAdvertisementTitle: self.record.advertisements.first?.title ?? "",
             broadcaster: self.record.broadcaster,
             revision: self.record.revision,
-            signals: self.record.signals?.byPrecedence ?? []
+            signals: self.record.signals?.byPrecedence ?? [],
+            publishedAs: self.record.alias
         )
     }
 

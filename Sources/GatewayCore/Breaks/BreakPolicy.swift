@@ -87,6 +87,8 @@ package enum BoardLimits {
     package static let breakBytes = 2_048
     /// The size that what the signals of one event say about a break counts as.
     package static let claimBytes = 256
+    /// The size that a second id of a break counts as.
+    package static let aliasBytes = 192
     /// The size that an ad list counts as, without its advertisements.
     package static let adListBytes = 512
     /// The most breaks that one record of housekeeping drops.

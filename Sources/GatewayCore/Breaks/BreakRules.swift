@@ -14,6 +14,7 @@ import HashTreeCollections
 //   scheduled, announced     update, postpone, cancel
 //   announced, started       update of the duration, end, cancel
 //   signals                  → SignalFold.swift
+//   publish, close to the start of a break that a signal opened → Signals/Joining.swift
 //
 // Each step but the first increments the revision by one, regardless of its origin.
 
@@ -41,7 +42,7 @@ extension StreamBoard {
         // The break is in that state already: a repeat of an earlier request, which changed the revision itself.
         case .unchanged where expected != ExpectedRevision.absent: return result
         case .unchanged, .changed, .refused:
-            if let known = self.breaks[key.id] {
+            if let known = self.known(key.id) {
                 return known.revisionConflict(expected: expected).map { EntryResult.refused($0) } ?? result
             }
             // What is not there cannot be changed, by whatever revision; but it must not be made, unless that is expected.
@@ -120,7 +121,7 @@ extension StreamBoard {
         epoch: UInt64,
         _ step: (StreamBoard, inout Break) throws(Refusal) -> Step
     ) -> EntryResult {
-        guard var each = self.breaks[key.id] else { return .refused(.noSuchBreak(key)) }
+        guard var each = self.known(key.id) else { return .refused(.noSuchBreak(key)) }
         do throws(Refusal) {
             let step = try step(self, &each)
             guard case .nothing = step else {
@@ -150,7 +151,7 @@ extension StreamBoard {
     ) -> EntryResult {
         let now = entry.at
         let id = publish.request.key.id
-        if let existing = self.breaks[id] {
+        if let existing = self.known(id) {
             guard let field = existing.differs(from: publish.request) else { return .unchanged(existing) }
             return .refused(
                 Refusal(
@@ -158,6 +159,11 @@ extension StreamBoard {
                     "The break \(id) of the stream \(self.stream) exists already with another \(field)."
                 )
             )
+        }
+        if let opened = self.signalledBreak(of: publish, at: now) {
+            return self.change(opened.key, asked: entry, epoch: epoch) { (stream, each) throws(Refusal) in
+                try stream.join(publish, to: &each, asked: entry, room: room)
+            }
         }
         var record = BreakRecord(
             number: number,
@@ -263,7 +269,7 @@ extension StreamBoard {
     }
 
     /// The effect of another start or length of a break.
-    private func moved(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
+    func moved(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         if let end = each.end, end <= now {
             throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: end or cancel it.")
         }
@@ -380,7 +386,7 @@ extension StreamBoard {
 extension Board {
     /// Why a request must not change a break that is there: it expects another revision; `nil`: it does not.
     func revisionConflict(of key: BreakKey, expected: UInt64?) -> Refusal? {
-        expected.flatMap { self[key]?.revisionConflict(expected: $0) }
+        expected.flatMap { self.known(key)?.revisionConflict(expected: $0) }
     }
 }
 

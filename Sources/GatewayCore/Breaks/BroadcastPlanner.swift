@@ -124,7 +124,7 @@ package struct BroadcastPlanner: Sendable {
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Publish {
         // A repeat is the same break whatever the clock says by now.
-        let known = board[publish.key] != nil
+        let known = board.known(publish.key) != nil
         var start: Timestamp?
         if let said = publish.start {
             start = known ? now : try self.resolve(said, at: now, leadTimeMin: self.policy.leadTimeMin)
@@ -147,7 +147,8 @@ package struct BroadcastPlanner: Sendable {
         at now: Timestamp
     ) throws(Refusal) -> Timestamp {
         // A repeat is the same punch whatever the clock says by now.
-        if let start = board[punch.key]?.record.start, board[punch.key]?.record.punchedAs == punch.asSaid {
+        let known = board.known(punch.key)
+        if let start = known?.record.start, known?.record.punchedAs == punch.asSaid {
             return start
         }
         return try self.resolve(punch.start ?? .after(self.policy.punchLead), at: now, leadTimeMin: .zero)
@@ -160,7 +161,7 @@ package struct BroadcastPlanner: Sendable {
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Update {
         guard let said = update.start else { return BreakEntry.Update(request: update) }
-        if case .at(let said) = said, let instant = board[update.key]?.record.start, instant.isSaid(by: said) {
+        if case .at(let said) = said, let instant = board.known(update.key)?.record.start, instant.isSaid(by: said) {
             // It starts then already, whether that is over by now or not. Another gateway may have moved it meanwhile:
             // what follows from the start goes along.
             let announce = max(now, instant - self.policy.announceAhead)
@@ -187,7 +188,7 @@ package struct BroadcastPlanner: Sendable {
         at now: Timestamp,
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Postpone {
-        let known = board[postpone.key]?.record.start
+        let known = board.known(postpone.key)?.record.start
         // Where it has none the board says why it cannot be moved.
         var from = postpone.from ?? known ?? now
         // Who asks may know instants in whole milliseconds only; from here on they are exact, so that the log decides exactly.
@@ -249,7 +250,7 @@ package struct BroadcastPlanner: Sendable {
     ) -> BroadcastReply.Body {
         let after = BreakMark(bytes: list.after)
         if let stream = list.stream, let id = list.id {
-            guard let each = board[BreakKey(stream: stream, id: id)],
+            guard let each = board.known(BreakKey(stream: stream, id: id)),
                 after.map({ ($0.stream, $0.number) < (stream, each.number) }) ?? true
             else { return .list([], after: []) }
             return .list([each.info(at: now)], after: [])
@@ -262,7 +263,7 @@ package struct BroadcastPlanner: Sendable {
         board.scan(of: list.stream, after: after, where: principal.mayPublish) { each in
             let info = each.info(at: now)
             looked += 1
-            let isWanted = list.id.map { $0 == each.key.id } ?? true
+            let isWanted = list.id.map { $0 == each.key.id || $0 == each.record.alias } ?? true
             if isWanted {
                 bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax
                 bytes += info.signals.count * Self.claimBytesMax
@@ -283,7 +284,7 @@ package struct BroadcastPlanner: Sendable {
     private static let pageLooksMax = 4 * WireLimits.breaksPerPageMax
 
     /// More than a break takes in a list, but for the title of its first advertisement and its signals.
-    private static let infoBytesMax = 768
+    private static let infoBytesMax = 896
     /// More than what the signals of one event say takes.
     private static let claimBytesMax = 192
     /// The limit on a page, so that its reply is not too large for its reader.

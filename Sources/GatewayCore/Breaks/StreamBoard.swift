@@ -38,6 +38,8 @@ package struct StreamBoard: Hashable, Sendable {
     private var settled = SortedTree<BreakInstant, BreakID>()
     /// By the events that signals told of.
     private(set) var signals = SignalIndex()
+    /// The breaks that signals opened and broadcasters published then, by the ids of those publications.
+    private var aliases: TreeDictionary<BreakID, BreakID> = [:]
 
     package init(stream: StreamID, sequence: UInt64 = 0) {
         self.stream = stream
@@ -71,6 +73,11 @@ package struct StreamBoard: Hashable, Sendable {
     }
 
     package subscript(id: BreakID) -> Break? { self.breaks[id] }
+
+    /// The break that a broadcaster means by an id: its own, or the one with which it was published after a signal had opened it.
+    ///
+    /// Listeners know the first one only.
+    package func known(_ id: BreakID) -> Break? { self.breaks[id] ?? self.aliases[id].flatMap { self.breaks[$0] } }
 
     /// How many breaks are kept.
     package var breakCount: Int { self.order.count }
@@ -213,6 +220,7 @@ package struct StreamBoard: Hashable, Sendable {
         self.breakBytes += each.bytes - (before?.bytes ?? 0)
         if before == nil { self.order.updateValue(id, forKey: each.number) }
         self.signals.replace(before, by: each)
+        if let alias = each.record.alias, before?.record.alias == nil { self.aliases.updateValue(id, forKey: alias) }
         // Most changes leave a break where it is.
         if (before?.timer != nil) != (each.timer != nil) {
             if each.timer == nil { self.waiting.remove(id) } else { self.waiting.insert(id) }
@@ -234,6 +242,7 @@ package struct StreamBoard: Hashable, Sendable {
         self.breakBytes -= each.bytes
         self.order.removeValue(forKey: each.number)
         self.signals.replace(each, by: nil)
+        if let alias = each.record.alias { self.aliases.removeValue(forKey: alias) }
         self.waiting.remove(each.key.id)
         if let settled = each.settledAt { self.settled.removeValue(forKey: settled) }
         if let current = each.currentUntil { self.current.removeValue(forKey: current) }

@@ -61,7 +61,7 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
             answers: [.oneBreak(.ok, "As it stands.")]
         ) { call in
             let key = try call.breakKey()
-            guard let found = parts.breaks.board()[key] else {
+            guard let found = parts.breaks.board().known(key) else {
                 throw Problem.notFound("There is no break \(key.id) of the stream \(key.stream).")
             }
             return .break(found.info(at: call.received))
@@ -102,7 +102,10 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                     .with([
                         OperationHeader("Location", "The break's path.", ["type": "string", "format": "uri-reference"])
                     ]),
-                .oneBreak(.ok, "The break was published before with the same content."),
+                .oneBreak(
+                    .ok,
+                    "The break was published before with the same content, or signals had opened it already: then it has the id in `break`."
+                ),
             ],
             refusals: steering + timing + [.reason(.conflict)]
         ) { call in
@@ -257,7 +260,9 @@ extension HTTPParts {
         guard case .break(let info) = asked.reply.body else {
             preconditionFailure("a change of a break was answered with something else")
         }
-        if asked.isPublication, asked.reply.changed { return .created(info, leftOut: asked.leftOut) }
+        // A break that signals opened is there already, by its own id.
+        let isNew = asked.isPublication && asked.reply.changed && info.publishedAs == nil
+        if isNew { return .created(info, leftOut: asked.leftOut) }
         return .break(info, leftOut: asked.leftOut)
     }
 }

@@ -11,7 +11,7 @@ import Hummingbird
 /// The operations that report the sessions' outcomes.
 func reportOperations(_ parts: HTTPParts) -> [Operation] {
     let ofBreak: @Sendable (OperationCall) async throws -> HTTPAnswer = { call in
-        let key = try call.breakKey()
+        let key = parts.ownKey(of: try call.breakKey())
         var query = ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: call.received)
         try call.narrow(&query)
         return try await call.onReaders { [query] in
@@ -79,6 +79,9 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
                 limit: try call.query.limit(max: ReportQuery.breaksMax),
                 now: call.received
             )
+            if let stream = query.stream, let id = query.breakID {
+                query.breakID = parts.ownKey(of: BreakKey(stream: stream, id: id)).id
+            }
             if let from = query.from, let to = query.to, to <= from {
                 throw Problem.badRequest("The parameter to must be an instant after from.")
             }
@@ -111,6 +114,11 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             handle: ofBreak
         ),
     ]
+}
+
+extension HTTPParts {
+    /// The name by which the ledger knows a break, while the board knows it: a broadcaster may name it by another id.
+    fileprivate func ownKey(of named: BreakKey) -> BreakKey { self.breaks.board().known(named)?.key ?? named }
 }
 
 extension OperationParameter {

@@ -24,7 +24,7 @@ package struct CuePolicy: Hashable, Sendable {
         /// Names of sources in their order of precedence; other sources come last.
         package var precedence: [SignalSource] = []
 
-        package static let toleranceDefault: Duration = .seconds(2)
+        package static let toleranceDefault = BreakSignals.toleranceDefault
         package static let programmeLateMaxDefault: Duration = .seconds(120)
         package static let safetyDurationDefault: Duration = .seconds(300)
 

@@ -70,7 +70,7 @@ extension CuePolicy.Rule {
         }
         self.defaultDuration = try duration("duration", .milliseconds(1)...longest)
         self.safetyDuration = try duration("safety", .seconds(1)...longest) ?? self.safetyDuration
-        self.tolerance = try duration("tolerance", .zero ... .seconds(60)) ?? self.tolerance
+        self.tolerance = try duration("tolerance", .zero...SignalLimits.toleranceMax) ?? self.tolerance
         self.programmeLateMax = try duration("late", .zero ... .seconds(3_600)) ?? self.programmeLateMax
         for name in (fields["sources"] ?? "").split(separator: ",") {
             guard let source = try? SignalSource(String(name)), !self.precedence.contains(source) else {
@@ -85,6 +85,18 @@ extension CuePolicy.Rule {
             }
             self.precedence.append(source)
         }
+    }
+
+    /// One sentence for people about the signals of its streams.
+    package var explanation: String {
+        let length = self.defaultDuration.map { "\($0.inSecondsText)" } ?? "until it is ended"
+        let sources = self.precedence.map(\.description).joined(separator: ", ")
+        let others = sources.isEmpty ? "" : "; sources in the order \(sources)"
+        return """
+            \(self.streams): the list \(self.list) fills a break; it lasts \(length), unless a signal says how long, and at most \
+            \(self.safetyDuration.inSecondsText) where nothing says it; starts within \(self.tolerance.inSecondsText) are of one break; a \
+            start in programme time may be \(self.programmeLateMax.inSecondsText) late\(others)
+            """
     }
 
     private static let fields = ["list", "duration", "safety", "tolerance", "late", "sources"]

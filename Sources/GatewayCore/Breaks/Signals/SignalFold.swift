@@ -8,7 +8,7 @@ import HashTreeCollections
 // them and in whatever order.
 //
 //   OUT     of an event that a break knows: its claim is as the signal says now
-//           close to the start of a break: one more claim on that break
+//           close to the start of a break: one more claim on that break (a publication close to it: Joining.swift)
 //           else: a new break, filled from the list of the cue policy
 //   IN      ends the break of its event
 //   CANCEL  takes the claim of its event back; with the last one goes the break, unless a broadcaster published it
@@ -19,6 +19,8 @@ package enum SignalLimits {
     package static let eventKnownFor: Duration = .seconds(600)
     /// The most breaks of one event that are looked at, the newest first.
     package static let breaksPerEventMax = 16
+    /// The largest tolerance that a cue policy may have.
+    package static let toleranceMax: Duration = .seconds(60)
     /// How much further than the tolerance the start of a break may lie from a claim on it, where only the gateway's clock moved it: a
     /// start that is late counts as now.
     fileprivate static let lateStartMax: Duration = .seconds(10)
@@ -120,7 +122,12 @@ extension StreamBoard {
             // One event may have ended a break and open the next one: its claim is of the newest.
             return self.claim(claim, on: near, signal, asked: entry, epoch: facts.epoch)
         }
-        let signals = BreakSignals(opened: true, defaultDuration: signal.rule.defaultDuration, claims: [claim])
+        let signals = BreakSignals(
+            opened: true,
+            defaultDuration: signal.rule.defaultDuration,
+            tolerance: signal.rule.tolerance,
+            claims: [claim]
+        )
         let times = SignalledTimes(signals)
         guard let id = self.freeName(facts) else {
             return .refused(Refusal(.conflict, "The ids of breaks that signals open are in use on \(self.stream)."))
@@ -154,9 +161,7 @@ extension StreamBoard {
     private func near(_ start: Timestamp, within tolerance: Duration) -> Break? {
         var found: (distance: Duration, each: Break)?
         for each in self.starting(around: start, within: tolerance) {
-            var starts = each.record.signals?.claims.filter { !$0.isCancelled }.map(\.start) ?? []
-            if let own = each.record.start { starts.append(own) }
-            guard let distance = starts.map({ $0.gap(to: start) }).min(), distance <= tolerance else { continue }
+            guard let distance = each.gap(to: start), distance <= tolerance else { continue }
             // Of two that are as close, the first counts.
             if found.map({ distance < $0.distance }) ?? true { found = (distance, each) }
         }
@@ -165,7 +170,7 @@ extension StreamBoard {
 
     /// The name of a break that a signal opens: from its number, so that every gateway gives the same.
     private func freeName(_ facts: SignalFacts) -> BreakID? {
-        SignalLimits.names(of: facts.number).first { self.breaks[$0] == nil && !facts.isReserved($0) }
+        SignalLimits.names(of: facts.number).first { self.known($0) == nil && !facts.isReserved($0) }
     }
 
     /// Has a break keep a claim, and follow what all claims on it say together.
@@ -257,6 +262,13 @@ extension StreamBoard {
 }
 
 extension Break {
+    /// How far its start, or the closest one that a signal says, lies from an instant; `nil`: it has none.
+    func gap(to instant: Timestamp) -> Duration? {
+        var starts = self.record.signals?.claims.filter { !$0.isCancelled }.map(\.start) ?? []
+        if let own = self.record.start { starts.append(own) }
+        return starts.map { $0.gap(to: instant) }.min()
+    }
+
     /// Whether a broadcaster moved it away from the start that signals said, and they say no other start now.
     fileprivate func wasMoved(from before: SignalledTimes, _ after: SignalledTimes, _ tolerance: Duration) -> Bool {
         guard let start = before.start, let own = self.record.start, let next = after.start else { return false }
@@ -264,7 +276,7 @@ extension Break {
     }
 
     /// Has it last as long as signals say.
-    fileprivate mutating func last(_ times: SignalledTimes) throws(Refusal) {
+    mutating func last(_ times: SignalledTimes) throws(Refusal) {
         guard let start = self.record.start else { return }
         self.record.duration = times.duration
         self.record.ended = nil
