@@ -327,7 +327,10 @@ let package = Package(
                 hashTrees, lifecycle, logging,
             ]
         ),
-        tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
+        tests(
+            "CommandSupportTests",
+            ["CommandSupport", "CuecastWire", "GatewayDocuments", "SecretFiles", "TestSupport", argumentParser]
+        ),
         tests("LiveTerminalTests", ["LiveTerminal", "GatewayDocuments", "TestSupport"]),
         tests("GatewayDocumentsTests", ["GatewayDocuments", "GatewayCore"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", crypto, hashTrees]),

@@ -32,7 +32,7 @@ package enum CommandMain {
             }
         } catch {
             code = program.exitCode(for: error)
-            let text = program.fullMessage(for: error)
+            let text = Self.message(for: error, code, of: program)
             if !text.isEmpty {
                 // Help and the version are what was asked for; everything else is a complaint.
                 if code == .success { CommandOutput.say(text) } else { CommandOutput.writeToError(text + "\n") }
@@ -43,5 +43,16 @@ package enum CommandMain {
             if code == .success { code = CommandExit.cannotWrite }
         }
         exit(code.rawValue)
+    }
+
+    /// The text for a command line that was refused, or for help that was asked for.
+    private static func message(for error: any Error, _ code: ExitCode, of program: any ParsableCommand.Type) -> String
+    {
+        if code == CommandExit.usage,
+            let unknown = UnknownWord(in: CommandLine.arguments.dropFirst(), of: program)
+        {
+            return unknown.complaint
+        }
+        return program.fullMessage(for: error)
     }
 }

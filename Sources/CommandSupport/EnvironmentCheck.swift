@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import GatewayDocuments
+
 /// Finds environment variables that look meant for this program but that it does not read: most are misspelt.
 package struct EnvironmentCheck: Sendable {
     /// Variables of the commands that ask a gateway.
@@ -18,8 +20,6 @@ package struct EnvironmentCheck: Sendable {
     ]
     private static let testPrefix = "CUECAST_TEST_"
     private static let prefix = "CUECAST"
-    /// The most wrong, missing or additional letters of a misspelling; a name with more is another word.
-    package static let misspeltLettersMax = 3
 
     private let known: Set<String>
     /// Whether `known` has all variables, so that an unknown name deserves a warning even if it resembles none of them.
@@ -45,36 +45,13 @@ package struct EnvironmentCheck: Sendable {
         let upper = name.uppercased()
         let isMeant = upper.hasPrefix(Self.prefix)
         // A misspelling of the first word counts only if the rest is right.
-        let lettersMax = isMeant ? Self.misspeltLettersMax : 2
+        let lettersMax = isMeant ? Spelling.misspeltLettersMax : 2
         guard isMeant || upper.hasPrefix("C") || upper.contains("CAST") else { return nil }
-        let nearest = self.known.map { (letters: Self.distance(upper, $0), name: $0) }.min { $0 < $1 }
+        let nearest = self.known.map { (letters: Spelling.distance(upper, $0), name: $0) }.min { $0 < $1 }
         if let nearest, nearest.letters <= lettersMax {
             return "the variable \(name) is not used; is \(nearest.name) meant?"
         }
         guard isMeant, self.isComplete else { return nil }
         return "the variable \(name) is not used; 'cuecast check-config' lists all variables"
-    }
-
-    /// How many letters must be put in, left out, replaced or swapped with the next to make one word of the other.
-    package static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.utf8)
-        let right = Array(right.utf8)
-        guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
-        var before: [Int] = []
-        var last = Array(0...right.count)
-        for row in 1...left.count {
-            var line = [row]
-            for column in 1...right.count {
-                let replaced = last[column - 1] + (left[row - 1] == right[column - 1] ? 0 : 1)
-                var best = min(replaced, last[column] + 1, line[column - 1] + 1)
-                if row > 1, column > 1, left[row - 1] == right[column - 2], left[row - 2] == right[column - 1] {
-                    best = min(best, before[column - 2] + 1)
-                }
-                line.append(best)
-            }
-            before = last
-            last = line
-        }
-        return last[right.count]
     }
 }

@@ -22,6 +22,23 @@ package struct TimeArgument: Sendable {
         return Self(date: Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6))
     }
 
+    /// Reads the value of an option that may say how long ago: `24h` is a day before now.
+    ///
+    /// - Throws: the form to write instead.
+    @Sendable package static func readPast(_ text: String) throws -> Self {
+        if let ago = Duration(text: text) {
+            return Self(date: Date(timeIntervalSinceNow: -Double(ago.inMicroseconds) / 1e6))
+        }
+        // A number alone lacks its unit; everything else was meant as a time.
+        if Double(text) != nil { throw ValidationError(DurationArgument.advice(for: text)) }
+        return try Self.read(text)
+    }
+
+    /// As RFC 3339 writes it, in UTC.
+    package var text: String {
+        Timestamp(microseconds: Int64((self.date.timeIntervalSince1970 * 1e6).rounded())).description
+    }
+
     /// A correct text to propose for one that is no time.
     static func advice(for text: String) -> String {
         let example = "2026-11-21T12:00:00Z"

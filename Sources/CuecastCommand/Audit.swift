@@ -9,11 +9,14 @@ struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the requested changes: who asked, when, from where, and the result.",
         discussion: """
-            The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP,
+            The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP, \
             reloads, and the commands of the gateway's machine that change something.
 
             The gateway may ask for a token with the scope read, as 'cuecast report' does.
 
+            --since and --until are about when a change was asked for, by the gateway's clock.
+
+            Example: cuecast audit --since 24h
             Example: cuecast audit --stream radio1 --break noon-1 --format json
             """
     )
@@ -21,8 +24,9 @@ struct Audit: AsyncParsableCommand {
     @Option(help: "Only breaks of this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
     @Option(help: "Only what this broadcaster asked for.") var broadcaster: String?
+    @OptionGroup var period: PeriodOptions
     @Option(help: "At most so many lines, the newest first; 1 to 100000.") var limit = 100
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
 
@@ -38,7 +42,7 @@ struct Audit: AsyncParsableCommand {
         } catch {
             throw error.told()
         }
-        switch self.format {
+        switch self.output.format {
         case .json: BreakPrinter.printJSON(document)
         case .table: CommandOutput.say(Self.table(document))
         }
@@ -56,7 +60,7 @@ struct Audit: AsyncParsableCommand {
                     [
                         ("stream", self.stream), ("break", self.breakID), ("broadcaster", self.broadcaster),
                         ("before", all?.before.map { String($0) }), ("limit", String(min(missing, 500))),
-                    ]
+                    ] + self.period.query
                 )
             )
             var document = all ?? page

@@ -13,8 +13,8 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy a gateway's event log and ledger, also while it runs.",
         discussion: """
-            The running gateway makes the copies itself, in small steps between its own work; where none runs, the command
-            makes them. Both files are checked, and belong together. The keys of the data directory go with them, so keep a backup
+            The running gateway makes the copies itself, in small steps between its own work; where none runs, the command \
+            makes them. Both files are checked, and belong together. The keys of the data directory go with them, so keep a backup \
             secret; a file of keys that the configuration names does not. Use all of it again with cuecast restore.
 
             Example: cuecast backup --data-dir /var/lib/cuecast --to /mnt/backup/2026-11-22
@@ -140,13 +140,13 @@ struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Put a backup in place as the data directory of a gateway that does not run.",
         discussion: """
-            The log goes on in a new epoch, far above every number in the backup: players get a snapshot, and no number is
-            used again. What was recorded after the backup is not in it. Keys that are in the data directory stay, and those of the
+            The log goes on in a new epoch, far above every number in the backup: players get a snapshot, and no number is \
+            used again. What was recorded after the backup is not in it. Keys that are in the data directory stay, and those of the \
             backup are taken too.
 
             Example: cuecast restore --from /mnt/backup/2026-11-22 --data-dir /var/lib/cuecast
 
-            Exit codes: 0 done, 64 the data directory is not empty, 65 the backup is damaged, 69 the data directory is in use
+            Exit codes: 0 done, 64 the data directory is not empty, 65 the backup is damaged, 69 the data directory is in use \
             or cannot be written.
             """
     )

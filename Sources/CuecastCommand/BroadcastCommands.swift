@@ -54,12 +54,6 @@ struct MomentOptions: ParsableArguments {
     }
 }
 
-/// How to print what the gateway answered.
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
-    case table
-    case json
-}
-
 /// Which gateway a broadcaster's command asks, and with which keys.
 struct BroadcasterOptions: ParsableArguments {
     @OptionGroup var gateway: GatewayOptions
@@ -140,7 +134,7 @@ struct Punch: AsyncParsableCommand {
     @OptionGroup var name: BreakName
     @OptionGroup var start: MomentOptions
     @OptionGroup var revision: RevisionOption
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -153,7 +147,7 @@ struct Punch: AsyncParsableCommand {
                 expectedRevision: revision.expectedRevision
             )
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 
@@ -170,7 +164,7 @@ struct Update: AsyncParsableCommand {
     var duration: DurationArgument?
     @OptionGroup var ads: AdsOptions
     @OptionGroup var revision: RevisionOption
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -190,7 +184,7 @@ struct Update: AsyncParsableCommand {
                 expectedRevision: revision.expectedRevision
             )
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 
@@ -198,7 +192,7 @@ struct Postpone: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Move the start of a break that has not started to later.",
         discussion: """
-            With --from it may be repeated: a break that was moved already stays where it is. Without it each call moves the
+            With --from it may be repeated: a break that was moved already stays where it is. Without it each call moves the \
             break once more.
 
             Example: cuecast postpone --stream radio1 --break noon-1 --by 90s
@@ -214,7 +208,7 @@ struct Postpone: AsyncParsableCommand {
     )
     var from: TimeArgument?
     @OptionGroup var revision: RevisionOption
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -228,7 +222,7 @@ struct Postpone: AsyncParsableCommand {
                 expectedRevision: revision.expectedRevision
             )
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 
@@ -247,7 +241,7 @@ struct End: AsyncParsableCommand {
     )
     var at: TimeArgument?
     @OptionGroup var revision: RevisionOption
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -262,7 +256,7 @@ struct End: AsyncParsableCommand {
                 expectedRevision: revision.expectedRevision
             )
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 
@@ -274,7 +268,7 @@ struct Cancel: AsyncParsableCommand {
 
     @OptionGroup var name: BreakName
     @OptionGroup var revision: RevisionOption
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -285,7 +279,7 @@ struct Cancel: AsyncParsableCommand {
                 expectedRevision: revision.expectedRevision
             )
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 
@@ -297,14 +291,14 @@ struct Breaks: AsyncParsableCommand {
 
     @Option(help: "Only this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let breaks = try await self.gateway.asBroadcaster { [stream, breakID] (client) throws(BroadcastError) in
             try await client.breaks(stream: stream, breakID: breakID)
         }
-        BreakPrinter(format: self.format).print(breaks)
+        BreakPrinter(format: self.output.format).print(breaks)
     }
 }
 

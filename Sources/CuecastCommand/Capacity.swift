@@ -13,8 +13,8 @@ struct Capacity: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Reckon what a gateway needs for so many listeners, and what ends first.",
         discussion: """
-            Arithmetic from figures that were measured on one machine ('--figures' shows them with the row of 'make bench' that
-            gives them on yours). It reckons with the worst: every listener hears every break of its stream, around the clock,
+            Arithmetic from figures that were measured on one machine ('--figures' shows them with the row of 'make bench' that \
+            gives them on yours). It reckons with the worst: every listener hears every break of its stream, around the clock, \
             and all streams begin a break at the same moment. Unless told otherwise this machine is what there is.
 
             Exit codes: 0 it fits, 1 something is used up (each line says so).
@@ -34,7 +34,7 @@ struct Capacity: ParsableCommand {
     @Option(help: "Memory in GiB. (default: this machine's)") var memory: Double?
     @Option(help: "Disk in GiB. (default: what is free in the current folder)") var disk: Double?
     @Option(help: "The hard limit on open files. (default: this process's)") var descriptors: Int?
-    @Flag(help: "Print one JSON object.") var json = false
+    @OptionGroup var output: OutputOptions
     @Flag(help: "Show the measured figures, and reckon nothing.") var figures = false
 
     func validate() throws {
@@ -73,7 +73,7 @@ struct Capacity: ParsableCommand {
             isEncrypted: self.tls
         )
         let plan = CapacityPlan(wanted, on: self.machine, settings: CapacitySettings(GatewayConfiguration()))
-        if self.json {
+        if self.output.isJSON {
             let document = PlanDocument(fits: plan.fits, first: plan.first?.resource, needs: plan.needs)
             try CommandOutput.say(json: document, isPretty: true)
         } else {
@@ -132,7 +132,7 @@ extension Capacity {
     }
 
     private func printFigures() throws {
-        if self.json { return try CommandOutput.say(json: MeasuredCost.all, isPretty: true) }
+        if self.output.isJSON { return try CommandOutput.say(json: MeasuredCost.all, isPretty: true) }
         // As docs/operations/capacity.md has it.
         CommandOutput.say("| figure | value | row of `make bench` |\n| --- | --- | --- |")
         for each in MeasuredCost.all {

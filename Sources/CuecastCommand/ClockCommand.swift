@@ -60,12 +60,11 @@ struct ClockCommand: ParsableCommand {
 struct ClockOutput: ParsableArguments {
     @OptionGroup var control: ControlOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run(_ command: String) throws {
         let answer = try self.control.ask(command)
-        if self.json {
+        if self.output.isJSON {
             try CommandOutput.say(json: answer, isPretty: true)
         } else {
             CommandOutput.say(Self.text(of: answer))

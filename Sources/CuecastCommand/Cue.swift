@@ -24,7 +24,7 @@ struct ExplainCue: ParsableCommand {
         commandName: "explain",
         abstract: "Show every field of an SCTE-35 cue, and what the cue means for breaks.",
         discussion: """
-            The cue is base64, hexadecimal digits, XML, or the bytes of a splice information section. A cue that is refused is
+            The cue is base64, hexadecimal digits, XML, or the bytes of a splice information section. A cue that is refused is \
             shown up to the field that is wrong. No gateway is asked, and nothing is sent.
 
             Exit codes: 0 the cue can be read, 65 it is refused, or there is no such file.
@@ -37,13 +37,17 @@ struct ExplainCue: ParsableCommand {
     var cue: String
 
     @Flag(help: "Read one cue from each line, as text.") var lines = false
-    @Flag(help: "Print one JSON object; with --lines one on a line for each cue.") var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let input = try CueInput.bytes(of: self.cue)
         guard self.lines else {
             let explained = ExplainedCue(input)
-            if self.json { try CommandOutput.say(json: explained.document, isPretty: true) } else { explained.print() }
+            if self.output.isJSON {
+                try CommandOutput.say(json: explained.document, isPretty: true)
+            } else {
+                explained.print()
+            }
             guard let sentence = explained.refusal else { return }
             let isUnknown = CueInput.isText(self.cue) && explained.isUnreadableText
             throw CueInput.refused(isUnknown ? "there is no file with this name, and as a cue, \(sentence)" : sentence)
@@ -51,7 +55,7 @@ struct ExplainCue: ParsableCommand {
         var refused = 0
         for line in input.split(separator: UInt8(ascii: "\n")) where !CommandOutput.isOver {
             let explained = ExplainedCue(Array(line))
-            if self.json { try CommandOutput.say(json: explained.document) } else { explained.print() }
+            if self.output.isJSON { try CommandOutput.say(json: explained.document) } else { explained.print() }
             if explained.refusal != nil { refused += 1 }
         }
         if refused > 0 { throw CueInput.refused("cues that are refused: \(refused)") }

@@ -11,20 +11,19 @@ struct Cuecast: AsyncParsableCommand {
         commandName: "cuecast",
         abstract: "Ad push gateway for live streams: publish breaks, notify listeners, count the outcome of every ad.",
         discussion: """
-            Run a gateway:       cuecast serve --data-dir ./data
-            Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
-            Listen as a player:  cuecast listen --stream radio1
-            Read the books:      cuecast report --stream radio1
-            Watch a gateway:     cuecast top
-            Is it ready:         cuecast health
-            Look at its clock:   cuecast clock --data-dir ./data
-            Watch a playlist:    cuecast watch hls https://encoder.example/live.m3u8 --stream sport1 --source playlist
-            Look into a cue:     cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
-            Make keys:           cuecast keygen --out studio-a
-            Make tokens:         cuecast token make --keys keys.json --subject grafana --scope read --expires-in 720h
-            Rotate its own keys: cuecast keys rotate --data-dir ./data
+            Serve    cuecast serve --data-dir ./data
+            Publish  cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
+            Listen   cuecast listen --stream radio1
+            Report   cuecast report --stream radio1
+            Watch    cuecast top
+            Check    cuecast health
+            Clock    cuecast clock --data-dir ./data
+            Cues     cuecast watch hls https://cdn.example/a.m3u8 --stream s --source hls
+            Explain  cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
+            Keys     cuecast keygen --out studio-a
+            Tokens   cuecast token new-keys --out keys.json
 
-            Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
+            Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written, \
             75 the gateway's event log failed, 77 not allowed.
             """,
         version: CuecastVersion.text,

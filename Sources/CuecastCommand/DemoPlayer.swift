@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
-import Cuecast
+@_spi(Diagnostics) import Cuecast
 import Synchronization
 
 /// A player that takes its time but makes no sound.
@@ -10,15 +10,27 @@ final class DemoPlayer: Sendable {
     private let client: CuecastClient
     private let ignores: Bool
     private let speed: Double
+    private let waits: Bool
     private let printer: ListenPrinter
     /// When to stop which ad, because its break was withdrawn.
     private let stops = Mutex<[Advertisement: ContinuousClock.Instant]>([:])
 
-    init(client: CuecastClient, ignores: Bool, speed: Double, printer: ListenPrinter) {
+    init(client: CuecastClient, ignores: Bool, speed: Double, waits: Bool, printer: ListenPrinter) {
         self.client = client
         self.ignores = ignores
         self.speed = speed
+        self.waits = waits
         self.printer = printer
+    }
+
+    /// Why it came to its end.
+    enum End: Sendable {
+        /// The breaks are over, or the client was stopped.
+        case done
+        /// The gateway refuses the listener, with this sentence.
+        case refused(String)
+        /// Nothing answered from the beginning, for this reason.
+        case unreachable(String)
     }
 
     /// How often the progress line is drawn.
@@ -29,10 +41,11 @@ final class DemoPlayer: Sendable {
     /// - Parameters:
     ///   - events: of the client, taken before it was started.
     ///   - breaks: how many breaks; `nil`: until the client stops.
-    /// - Returns: why the gateway refused the listener, if it did.
-    func follow(_ events: some AsyncSequence<ListenerEvent, Never>, breaks: Int?) async -> String? {
+    /// - Returns: why it came to its end.
+    func follow(_ events: some AsyncSequence<ListenerEvent, Never>, breaks: Int?) async -> End {
         var books = BreakBooks()
-        return await withTaskGroup(of: Void.self, returning: String?.self) { group in
+        var contact = FirstContact()
+        return await withTaskGroup(of: Void.self, returning: End.self) { group in
             let (wishes, wish) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             group.addTask { await self.play(wishes) }
             defer {
@@ -53,13 +66,17 @@ final class DemoPlayer: Sendable {
                     if let current = withdrawal.current {
                         self.stops.withLock { $0[current] = withdrawal.stopAt ?? .now }
                     }
-                case .connectionChanged(.refused(let reason)): return "the gateway refuses this listener: \(reason)"
+                case .connectionChanged(.refused(let reason)): return .refused(reason)
+                case .connectionChanged(.waiting(let reason)):
+                    contact.lost(self.client.connectionLoss)
+                    if !self.waits, contact.isGivenUp { return .unreachable(reason) }
+                case .joined: contact.isMade = true
                 default: break
                 }
-                if let breaks, books.done >= breaks { return nil }
-                if CommandOutput.isOver { return nil }
+                if let breaks, books.done >= breaks { return .done }
+                if CommandOutput.isOver { return .done }
             }
-            return nil
+            return .done
         }
     }
 
@@ -94,6 +111,29 @@ final class DemoPlayer: Sendable {
             try? await Task.sleep(for: step)
         }
     }
+}
+
+/// Knows whether an address has answered, or most likely never will.
+///
+/// A gateway that was reached once is waited for: it may be starting again. At an address where nothing has listened so far the
+/// address is more likely wrong.
+private struct FirstContact {
+    /// So many attempts in a row may fail before the first join: a gateway that starts at the same time needs a moment.
+    private static let attemptsMax = 3
+
+    var isMade = false
+    private var failures = 0
+
+    /// An attempt has failed.
+    mutating func lost(_ loss: ConnectionLoss?) {
+        switch loss {
+        case .closed, .connectTimedOut: self.failures += 1
+        // Something is there, and has answered.
+        default: self.failures = 0
+        }
+    }
+
+    var isGivenUp: Bool { !self.isMade && self.failures >= Self.attemptsMax }
 }
 
 /// Knows when a break is done: when the gateway has confirmed all its ads, or nothing of it can come any more.

@@ -14,17 +14,17 @@ struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove one listener's session from the books of a gateway and from its memory.",
         discussion: """
-            The session is refused from now on, and its lease and its connection end. In the ledger, its copies and the event log,
-            random names replace it, another one for each break; they cannot be traced back. What was counted stays counted:
-            no total changes, and 'cuecast verify' finds no difference. Then the command searches every file of the data
+            The session is refused from now on, and its lease and its connection end. In the ledger, its copies and the event log, \
+            random names replace it, another one for each break; they cannot be traced back. What was counted stays counted: \
+            no total changes, and 'cuecast verify' finds no difference. Then the command searches every file of the data \
             directory for it.
 
-            Backups hold it as long as you keep them: after a restore of one that was made before, forget it again. A player's own
+            Backups hold it as long as you keep them: after a restore of one that was made before, forget it again. A player's own \
             journal and the issuer of a token are outside of the gateway: they may still have the session or the subject.
 
             Works with a running and with a stopped gateway. --dry-run changes nothing and reports what it would change.
 
-            Exit codes: 0 done, 1 done, but files still contain it that this command does not change (they are named), 64 usage,
+            Exit codes: 0 done, 1 done, but files still contain it that this command does not change (they are named), 64 usage, \
             65 there are no books, 69 run it again, for instance because the event log does not work.
 
             Example: cuecast forget --session 7f3c0d9a51e24b8896aa01f2c3d4e5f6 --data-dir ./data
@@ -39,8 +39,7 @@ struct Forget: AsyncParsableCommand {
     @Flag(help: "Change nothing, and tell what there is of it.")
     var dryRun = false
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     private static func session(_ text: String) throws -> SessionID {
         guard let session = SessionID(digits: text) else {
@@ -64,7 +63,7 @@ struct Forget: AsyncParsableCommand {
                 ["session": .string("\(self.session)"), "dryRun": .boolean(self.dryRun)]
             )
         }
-        if self.json {
+        if self.output.isJSON {
             try CommandOutput.say(json: answer, isPretty: true)
         } else {
             CommandOutput.say(ForgetText.of(answer))

@@ -13,7 +13,7 @@ struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ask a gateway whether it is ready, for checks of containers and scripts.",
         discussion: """
-            Exits with 0 when the gateway takes requests, 1 when it does not (and says what is missing), and 69 when it does not
+            Exits with 0 when the gateway takes requests, 1 when it does not (and says what is missing), and 69 when it does not \
             answer in time. Alarms are printed and change nothing. With --live it only asks whether the process lives.
 
             A gateway that stops is not ready, and lives until it is gone.
@@ -33,8 +33,7 @@ struct Health: AsyncParsableCommand {
     @Flag(help: "Print nothing on standard output: the exit code says it.")
     var quiet = false
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @Option(
         help: """
@@ -86,7 +85,7 @@ struct Health: AsyncParsableCommand {
             complain("what answers at \(endpoint) is not a gateway: HTTP status \(answer.status)")
             throw CommandExit.unavailable
         }
-        if self.json {
+        if self.output.isJSON {
             if !self.quiet { try CommandOutput.say(json: printed) }
         } else if !self.quiet {
             CommandOutput.say(self.text(of: printed))

@@ -10,12 +10,14 @@ struct Keygen: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make a key pair for a broadcaster, or for a gateway that asks broadcasters for keys.",
         discussion: """
-            With --out NAME it writes NAME.key, the secret key, which only its owner may read, and NAME.pub, the public key, and
+            With --out NAME it writes NAME.key, the secret key, which only its owner may read, and NAME.pub, the public key, and \
             prints the public one. Files that are there are never written over. Without --out it prints both keys.
 
-            The gateway keeps its own secret key (broadcasters.secretKeyFile) and lists the public keys of its broadcasters
-            (broadcasters.file). Broadcasters keep their own secret key (--key-file) and the gateway's public key
+            The gateway keeps its own secret key (broadcasters.secretKeyFile) and lists the public keys of its broadcasters \
+            (broadcasters.file). Broadcasters keep their own secret key (--key-file) and the gateway's public key \
             (--gateway-key-file). Keys are text of 40 characters (Z85).
+
+            As JSON it is one object: publicKey, and secretKey, or secretKeyFile and publicKeyFile.
 
             Exits with 65 when a file is there already, and with 74 when one cannot be written.
 
@@ -26,8 +28,7 @@ struct Keygen: ParsableCommand {
     @Option(help: "Write the keys to NAME.key and NAME.pub.", transform: Self.name)
     var out: String?
 
-    @Flag(help: "Print one JSON object: publicKey, and secretKey or secretKeyFile and publicKeyFile.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     private struct Printed: Encodable {
         let publicKey: String
@@ -56,7 +57,7 @@ struct Keygen: ParsableCommand {
         } else {
             printed.secretKey = pair.secretKey.z85
         }
-        if self.json { return try CommandOutput.say(json: printed, isPretty: true) }
+        if self.output.isJSON { return try CommandOutput.say(json: printed, isPretty: true) }
         CommandOutput.say("public key: \(printed.publicKey)")
         if let secret = printed.secretKey { CommandOutput.say("secret key: \(secret)") }
         if let secret = printed.secretKeyFile, let open = printed.publicKeyFile {

@@ -14,7 +14,7 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List, rotate and revoke the keys by which a gateway knows its own deliveries.",
         discussion: """
-            The keys are in the file signing.keys of the data directory, which the gateway makes at its first start, or in the
+            The keys are in the file signing.keys of the data directory, which the gateway makes at its first start, or in the \
             file that signing.keysFile names. A gateway that runs takes a change over with SIGHUP.
 
             Example: cuecast keys list --data-dir ./data
@@ -31,8 +31,7 @@ struct KeysOptions: ParsableArguments {
     @Option(help: "The data directory. (default: cuecast-data) [CUECAST_DATA_DIR]")
     var dataDir: String?
 
-    @Flag(help: "Print one JSON object: a list of the keys, without their secrets.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     private struct Printed: Encodable {
         struct Key: Encodable {
@@ -62,7 +61,7 @@ struct KeysOptions: ParsableArguments {
             complain("\(error)")
             throw CommandExit.badData
         }
-        guard !self.json else {
+        guard !self.output.isJSON else {
             return try CommandOutput.say(
                 json: Printed(
                     file: self.path,
@@ -93,7 +92,11 @@ struct ListKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show ids and states of the keys, never their secrets.",
-        discussion: "Example: cuecast keys list --data-dir ./data --json"
+        discussion: """
+            As JSON it is one object: the file, and a list of the keys with id, state, and since when.
+
+            Example: cuecast keys list --data-dir ./data --json
+            """
     )
 
     @OptionGroup var options: KeysOptions
@@ -108,8 +111,8 @@ struct RotateKeys: ParsableCommand {
         commandName: "rotate",
         abstract: "Let a new key sign; the one before is taken for 9 days at least.",
         discussion: """
-            Keys that have not signed for 9 days are left out: no acknowledgement of what they signed is accepted any more. Whether 9 days
-            are over is told by the gateway that runs in the data directory, from its books, and not by this machine's clock. Where none runs, no
+            Keys that have not signed for 9 days are left out: no acknowledgement of what they signed is accepted any more. Whether 9 days \
+            are over is told by the gateway that runs in the data directory, from its books, and not by this machine's clock. Where none runs, no \
             key is left out. Send SIGHUP to the gateway afterwards.
 
             Example: cuecast keys rotate --data-dir ./data
@@ -158,7 +161,7 @@ struct RevokeKey: ParsableCommand {
         commandName: "revoke",
         abstract: "Refuse everything that a key signed, for instance because the key has leaked.",
         discussion: """
-            Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. If it was the
+            Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. If it was the \
             signing key, a new one signs from now on. Send SIGHUP to the gateway afterwards.
 
             Example: cuecast keys revoke --data-dir ./data 5f1c09ae

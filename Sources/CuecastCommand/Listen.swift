@@ -12,10 +12,13 @@ struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Listen to a stream as a player would: play or ignore its ads, and acknowledge.",
         discussion: """
-            A demo player on the client library. It "plays" each ad for as long as it lasts (no sound), with a progress
+            A demo player on the client library. It "plays" each ad for as long as it lasts (no sound), with a progress \
             line on a terminal, and acknowledges what it did.
 
-            Ends when the reader of its output closes the pipe.
+            Where nothing answers at the gateway's addresses it ends with 69 after a few attempts; with --wait it goes on. A gateway that \
+            was reached once is waited for in any case.
+
+            With --json it prints one JSON object a line. It ends when the reader of its output closes the pipe.
 
             Example: cuecast listen --stream radio1 --breaks 1 --speed 10
             """
@@ -53,8 +56,10 @@ struct Listen: AsyncParsableCommand {
     @Flag(help: "Hear the notices on a connection of their own, instead of on that of the requests.")
     var twoConnections = false
 
-    @Flag(help: "Print one JSON object a line instead of text.")
-    var json = false
+    @Flag(help: "Go on trying if nothing answers at the gateway's addresses, instead of ending with 69.")
+    var wait = false
+
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var gateway: GatewayOptions
 
@@ -106,11 +111,17 @@ struct Listen: AsyncParsableCommand {
         } catch {
             throw ValidationError("\(error)")
         }
-        let printer = ListenPrinter(json: self.json, isTerminal: isatty(STDOUT_FILENO) == 1)
-        let player = DemoPlayer(client: client, ignores: self.mode == .ignore, speed: self.speed, printer: printer)
+        let printer = ListenPrinter(json: self.output.isJSON, isTerminal: isatty(STDOUT_FILENO) == 1)
+        let player = DemoPlayer(
+            client: client,
+            ignores: self.mode == .ignore,
+            speed: self.speed,
+            waits: self.wait,
+            printer: printer
+        )
         let events = client.makeEvents()
         let breaks = self.breaks
-        let refusal = try await withThrowingTaskGroup(of: Void.self) { group in
+        let end = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { client.stop() }
             }
@@ -126,13 +137,23 @@ struct Listen: AsyncParsableCommand {
         client.stop()
         await client.stopped()
         printer.end()
-        if let refusal {
-            complain(refusal)
+        switch end {
+        case .done: break
+        case .refused(let reason):
+            complain("the gateway refuses this listener: \(reason)")
             throw CommandExit.notAllowed
+        case .unreachable(let reason):
+            complain(
+                """
+                \(reason). Check that the gateway runs, and that --gateway, --requests and --notices, or the CUECAST_… variables, \
+                have its addresses; --wait goes on trying
+                """
+            )
         }
         if client.unconfirmedOutcomes > 0 {
             complain("the gateway has not confirmed \(client.unconfirmedOutcomes) outcomes")
             throw CommandExit.unavailable
         }
+        if case .unreachable = end { throw CommandExit.unavailable }
     }
 }

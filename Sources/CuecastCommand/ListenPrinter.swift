@@ -12,6 +12,8 @@ final class ListenPrinter: Sendable {
     private struct Output {
         /// Whether a progress line is open on the terminal.
         var hasProgress = false
+        /// The state of the connection that was told last; attempts that fail for the same reason are told once.
+        var waitsFor: String?
     }
 
     private let json: Bool
@@ -34,8 +36,24 @@ final class ListenPrinter: Sendable {
         if self.json {
             guard let text = try? CommandOutput.json(line) else { return }
             self.write(text)
-        } else {
+        } else if !self.isRepeated(event) {
             self.write(line.text)
+        }
+    }
+
+    /// Whether people have been told so already: the connection is tried again and again while a gateway is away.
+    private func isRepeated(_ event: ListenerEvent) -> Bool {
+        guard case .connectionChanged(let state) = event else { return false }
+        return self.output.withLock { output in
+            switch state {
+            case .waiting(let reason):
+                defer { output.waitsFor = reason }
+                return output.waitsFor == reason
+            case .connecting, .subscribing: return output.waitsFor != nil
+            default:
+                output.waitsFor = nil
+                return false
+            }
         }
     }
 

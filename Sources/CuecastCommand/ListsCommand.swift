@@ -27,7 +27,7 @@ struct Lists: AsyncParsableCommand {
         @Argument(help: "The list: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'.") var name: String
         @OptionGroup var ads: AdsOptions
         @OptionGroup var revision: ListRevisionOption
-        @Option(help: "table or json.") var format: OutputFormat = .table
+        @OptionGroup var output: OutputOptions
         @OptionGroup var gateway: BroadcasterOptions
 
         func validate() throws { try self.ads.requireSource() }
@@ -41,7 +41,7 @@ struct Lists: AsyncParsableCommand {
                     expectedRevision: revision.expectedRevision
                 )
             }
-            ListPrinter(format: self.format).print([status])
+            ListPrinter(format: self.output.format).print([status])
         }
     }
 
@@ -52,7 +52,7 @@ struct Lists: AsyncParsableCommand {
         )
 
         @Argument(help: "The list.") var name: String
-        @Option(help: "table or json.") var format: OutputFormat = .table
+        @OptionGroup var output: OutputOptions
         @OptionGroup var gateway: BroadcasterOptions
 
         func run() async throws {
@@ -60,7 +60,7 @@ struct Lists: AsyncParsableCommand {
                 [name] (client) throws(BroadcastError) in
                 try await client.list(name: name)
             }
-            ListPrinter(format: self.format).print(status, advertisements)
+            ListPrinter(format: self.output.format).print(status, advertisements)
         }
     }
 
@@ -72,14 +72,14 @@ struct Lists: AsyncParsableCommand {
 
         @Argument(help: "The list.") var name: String
         @OptionGroup var revision: ListRevisionOption
-        @Option(help: "table or json.") var format: OutputFormat = .table
+        @OptionGroup var output: OutputOptions
         @OptionGroup var gateway: BroadcasterOptions
 
         func run() async throws {
             let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
                 try await client.removeList(name: name, expectedRevision: revision.expectedRevision)
             }
-            ListPrinter(format: self.format).print([status])
+            ListPrinter(format: self.output.format).print([status])
         }
     }
 
@@ -89,14 +89,14 @@ struct Lists: AsyncParsableCommand {
             discussion: "Example: cuecast lists list --format json"
         )
 
-        @Option(help: "table or json.") var format: OutputFormat = .table
+        @OptionGroup var output: OutputOptions
         @OptionGroup var gateway: BroadcasterOptions
 
         func run() async throws {
             let lists = try await self.gateway.asBroadcaster { (client) throws(BroadcastError) in
                 try await client.lists()
             }
-            ListPrinter(format: self.format).print(lists)
+            ListPrinter(format: self.output.format).print(lists)
         }
     }
 }

@@ -118,7 +118,7 @@ struct OperatorGateway: Sendable {
         let sentence = (try? JSONDecoder().decode(ProblemDocument.self, from: answer.body))?.detail
         let exit =
             switch answer.status {
-            case 400: CommandExit.badData
+            case 400, 410, 413: CommandExit.badData
             case 401, 403: CommandExit.notAllowed
             default: CommandExit.unavailable
             }

@@ -69,7 +69,7 @@ struct Publish: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish a break.",
         discussion: """
-            Without --in, --at, --now, --cued or --pre-stream it starts when the gateway receives it. Without --duration it
+            Without --in, --at, --now, --cued or --pre-stream it starts when the gateway receives it. Without --duration it \
             lasts as long as its ads together. Publishing the same break again is harmless: it is the same break.
 
             Example: cuecast publish --stream radio1 --break noon-1 --vast ads.xml --in 10s
@@ -101,7 +101,7 @@ struct Publish: AsyncParsableCommand {
     @Option(help: "What an early end does to the ad that plays: cut or finishAd.")
     var endMode: EndModeArgument?
 
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func validate() throws {
@@ -124,7 +124,7 @@ struct Publish: AsyncParsableCommand {
         let status = try await self.gateway.asBroadcaster { (client) throws(BroadcastError) in
             try await client.publish(adBreak)
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 
     private func adBreak() throws -> AdBreak {

@@ -10,7 +10,7 @@ struct Reload: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Have the gateway that runs in a data directory read its configuration, keys and rights again.",
         discussion: """
-            Prints what changed and what needs a restart. Where anything is wrong, everything stays as it was, each fault is said, and the
+            Prints what changed and what needs a restart. Where anything is wrong, everything stays as it was, each fault is said, and the \
             exit code is 65. SIGHUP does the same without an answer.
 
             Example: cuecast reload --data-dir ./data
@@ -19,12 +19,11 @@ struct Reload: ParsableCommand {
 
     @OptionGroup var control: ControlOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let answer = try self.control.ask(Self.command)
-        if self.json { return try CommandOutput.say(json: answer, isPretty: true) }
+        if self.output.isJSON { return try CommandOutput.say(json: answer, isPretty: true) }
         for (name, what) in [("changed", "changed"), ("needRestart", "needs a restart")] {
             for line in answer[name]?.asArray ?? [] { CommandOutput.say("\(what): \(line.asString ?? "")") }
         }

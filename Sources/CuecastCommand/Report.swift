@@ -11,35 +11,56 @@ struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the books: what was delivered, played, ignored, failed, and what is not known.",
         discussion: """
-            delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
-            the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind,
-            of which the listener acted on the ad first. 'complete' says whether nothing that was recorded of the break was
-            lost before it was counted. 'repeats' counts outcomes that came again and were not known to the gateway's memory
+            delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once \
+            the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind, \
+            of which the listener acted on the ad first. 'complete' says whether nothing that was recorded of the break was \
+            lost before it was counted. 'repeats' counts outcomes that came again and were not known to the gateway's memory \
             of recent ones.
 
-            With --variant the counts are those of listeners that had this choice of ads in one break (0 is the only one so far), counted from
+            --since and --until choose breaks by their start: a break counts in the period in which it starts, whole, also what its \
+            listeners did later. So the periods of two reports, one after the other, count nothing twice. --since is part of the \
+            period, --until is not. A break without a start is in none.
+
+            With --by ad each ad has one line over all breaks of the period, those that were delivered most first.
+
+            With --variant the counts are those of listeners that had this choice of ads in one break (0 is the only one so far), counted from \
             its rows, which are kept for 9 days after its end.
 
-            What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered',
+            What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered', \
             and so from 'unknown': a batch does not wait for its record.
 
-            Reports may need a token with the scope read. On the gateway's machine the one in its data directory is used; elsewhere, or
-            as another user, --token-file names a file that only its owner may read. Exits with 77 if the gateway requires a token
+            Reports may need a token with the scope read. On the gateway's machine the one in its data directory is used; elsewhere, or \
+            as another user, --token-file names a file that only its owner may read. Exits with 77 if the gateway requires a token \
             and none was given.
 
             A gateway that serves HTTP by TLS is asked as --http https://HOST:PORT; on its own machine the data directory says so.
 
             Example: cuecast report --stream radio1 --format csv
+            Example: cuecast report --by ad --since 2026-05-01T00:00:00Z --until 2026-06-01T00:00:00Z
             """
     )
 
     @Option(help: "Only this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
     @Option(help: "Only what listeners with this choice of ads did; needs --stream and --break.") var variant: UInt32?
-    @Option(help: "At most so many breaks, the newest first.") var limit = 100
-    @Option(help: "table, json or csv.") var format: Format = .table
+    @Option(name: .customLong("ad"), help: "Only this ad: breaks that have it, and of them its counts.")
+    var advertisement: String?
+    @OptionGroup var period: PeriodOptions
+    @Option(help: "A line for each ad of each break (break), or for each ad over all its breaks (ad).")
+    var by: Subject = .break
+    @Option(help: "At most so many breaks, the newest first; with --by ad all are counted.") var limit = 100
+    @Option(name: .customLong("format"), help: "table, json or csv. (default: table)") var chosen: Format?
+    @Flag(help: "The same as --format json.") var json = false
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
+
+    /// The most breaks that are asked for at once.
+    private static let pageMax = 500
+
+    enum Subject: String, ExpressibleByArgument, CaseIterable {
+        case `break`
+        case ad
+    }
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -47,80 +68,111 @@ struct Report: AsyncParsableCommand {
         case csv
     }
 
+    private var format: Format { self.json ? .json : self.chosen ?? .table }
+
     func validate() throws {
+        guard !self.json || self.chosen.map({ $0 == .json }) ?? true else {
+            throw ValidationError("--json and --format contradict each other.")
+        }
         guard self.variant == nil || (self.stream != nil && self.breakID != nil) else {
             throw ValidationError("--variant is of one break: say --stream and --break too.")
         }
+        guard self.variant == nil || self.by == .break else {
+            throw ValidationError("--variant and --by ad exclude each other: there are no totals by variant.")
+        }
+        guard self.limit > 0 else { throw ValidationError("--limit takes a number above 0.") }
     }
 
     func run() async throws {
-        let (data, document) = try await self.fetch()
-        switch self.format {
-        case .json: CommandOutput.write([UInt8](data))
-        case .csv: CommandOutput.say(document.csvLines.joined(separator: "\n"))
-        case .table: CommandOutput.say(Self.table(document))
+        let gateway = try OperatorGateway(self.gateway, self.access, for: "A report")
+        let isBalanced: Bool
+        do throws(OperatorGateway.Fault) {
+            isBalanced = self.by == .ad ? try await self.reportByAd(gateway) : try await self.reportByBreak(gateway)
+        } catch {
+            throw error.told()
         }
-        if document.breaks.isEmpty, let sentence = self.nothingKept { complain(sentence) }
-        if !document.balanced {
+        guard isBalanced else {
             complain("the books do not balance")
             throw CommandExit.badData
         }
     }
 
-    /// The message if the books have none of the requested data; `nil`: all data was requested.
-    private var nothingKept: String? {
-        switch (self.stream, self.breakID) {
-        case (let stream?, let id?): "the books hold nothing of the break \(id) of the stream \(stream)"
-        case (let stream?, nil): "the books hold nothing of the stream \(stream)"
-        case (nil, let id?): "the books hold nothing of a break \(id)"
-        case (nil, nil): nil
+    private func reportByBreak(_ gateway: OperatorGateway) async throws(OperatorGateway.Fault) -> Bool {
+        var all: ReportDocument?
+        try await self.fetch(gateway, "/v1/reports", limit: self.limit) { (page: ReportDocument) in
+            if all == nil { all = page } else { all?.add(page) }
+            return (page.before, self.limit - (all?.breaks.count ?? 0))
         }
+        guard let document = all else { return true }
+        switch self.format {
+        case .json: BreakPrinter.printJSON(document)
+        case .csv: CommandOutput.write(document.csv)
+        case .table: CommandOutput.say(Self.table(document))
+        }
+        if document.breaks.isEmpty, let sentence = self.nothingKept { complain(sentence) }
+        return document.balanced
     }
 
-    private func fetch() async throws -> (Data, ReportDocument) {
-        var components = URLComponents()
-        components.path = "/v1/reports"
-        components.queryItems =
-            [
-                ("stream", self.stream), ("break", self.breakID), ("variant", self.variant.map { String($0) }),
-                ("limit", String(self.limit)),
-            ]
-            .compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        guard let address = try self.gateway.httpAddress else {
-            throw ValidationError("Reports come over HTTP, and its address is 'none'.")
+    private func reportByAd(_ gateway: OperatorGateway) async throws(OperatorGateway.Fault) -> Bool {
+        var all: AdReportDocument?
+        try await self.fetch(gateway, "/v1/reports/ads", limit: nil) { (page: AdReportDocument) in
+            if all == nil { all = page } else { all?.add(page) }
+            return (page.before, nil)
         }
-        guard let target = components.string else { throw ValidationError("--stream and --break are ids.") }
-        let endpoint: HTTPEndpoint
-        let headers: [String: String]
-        do {
-            endpoint = try self.access.trust.endpoint(address, isNamed: self.gateway.isHTTPNamed)
-            headers = try self.access.headers(to: endpoint)
-        } catch {
-            complain("\(error)")
-            throw CommandExit.badData
+        guard let document = all else { return true }
+        switch self.format {
+        case .json: BreakPrinter.printJSON(document)
+        case .csv: CommandOutput.write(document.csv)
+        case .table: CommandOutput.say(Self.table(document))
         }
-        let answer: HTTPExchange.Answer
-        do throws(HTTPExchange.Failure) {
-            answer = try await HTTPExchange.get(target, at: endpoint, headers: headers)
-        } catch {
-            complain("the gateway does not answer at \(endpoint): \(error)")
-            throw CommandExit.unavailable
-        }
-        let data = answer.body
-        guard answer.status == 200 else {
-            let sentence = (try? JSONDecoder().decode(ProblemDocument.self, from: data))?.detail
-            complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
-            switch answer.status {
-            case 400, 410, 413: throw CommandExit.badData
-            case 401, 403: throw CommandExit.notAllowed
-            default: throw CommandExit.unavailable
+        if document.breaks == 0, let sentence = self.nothingKept { complain(sentence) }
+        return document.balanced
+    }
+
+    /// The message if the books have none of the requested data; `nil`: all data was requested.
+    private var nothingKept: String? {
+        let subject: String? =
+            switch (self.stream, self.breakID) {
+            case (let stream?, let id?): "the break \(id) of the stream \(stream)"
+            case (let stream?, nil): "the stream \(stream)"
+            case (nil, let id?): "a break \(id)"
+            case (nil, nil): self.advertisement.map { "the ad \($0)" }
             }
-        }
-        guard let document = try? JSONDecoder().decode(ReportDocument.self, from: data) else {
-            complain("the gateway's report cannot be understood")
-            throw CommandExit.unavailable
-        }
-        return (data, document)
+        let isPart = self.period.since != nil || self.period.until != nil
+        guard isPart else { return subject.map { "the books hold nothing of \($0)" } }
+        return "the books hold nothing of \(subject ?? "any stream") in this period: it is about when breaks start"
+    }
+
+    /// As many pages as it takes.
+    ///
+    /// - Parameters:
+    ///   - gateway: the gateway.
+    ///   - path: of the report.
+    ///   - limit: the most breaks; `nil`: the gateway's own limit for an answer.
+    ///   - take: takes a page, and says before which break the next one begins, and how many more breaks are wanted.
+    /// - Throws: why there is no such page.
+    private func fetch<Document: GatewayDocument>(
+        _ gateway: OperatorGateway,
+        _ path: String,
+        limit: Int?,
+        _ take: (Document) -> (before: UInt64?, missing: Int?)
+    ) async throws(OperatorGateway.Fault) {
+        var before: UInt64?
+        var missing = limit
+        repeat {
+            let page = try await gateway.document(
+                Document.self,
+                OperatorGateway.target(
+                    path,
+                    [
+                        ("stream", self.stream), ("break", self.breakID), ("ad", self.advertisement),
+                        ("variant", self.variant.map { String($0) }), ("before", before.map { String($0) }),
+                        ("limit", missing.map { String(min($0, Self.pageMax)) }),
+                    ] + self.period.query
+                )
+            )
+            (before, missing) = take(page)
+        } while before != nil && missing ?? 1 > 0
     }
 
     static func table(_ document: ReportDocument) -> String {
@@ -153,6 +205,26 @@ struct Report: AsyncParsableCommand {
         }
         if document.before != nil { text += "\nthere are older breaks: raise --limit" }
         return text
+    }
+}
+
+extension Report {
+    static func table(_ document: AdReportDocument) -> String {
+        var table = TextTable(
+            ["AD", "TITLE", "BREAKS", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN", "BALANCED", "SETTLED"],
+            numbers: [2, 3, 4, 5, 6, 7]
+        )
+        for each in document.ads {
+            table.add(
+                [each.id, each.title, "\(each.breaks)"] + each.counts.columns
+                    + [each.counts.balanced ? "yes" : "NO", each.settled ? "yes" : "not yet"]
+            )
+        }
+        table.add(
+            ["TOTAL", "", "\(document.breaks)"] + document.total.columns + [document.balanced ? "yes" : "NO", ""]
+        )
+        let notComplete = document.complete ? "" : "\nNOT COMPLETE: records of these breaks are lost"
+        return table.text + notComplete
     }
 }
 

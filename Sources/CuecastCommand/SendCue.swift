@@ -14,7 +14,7 @@ struct SendCue: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send the signals of an SCTE-35 cue to the gateway.",
         discussion: """
-            A cue has a time of its stream's clock. Say when that is: --pts-now gives the clock's value now, --at the time of the
+            A cue has a time of its stream's clock. Say when that is: --pts-now gives the clock's value now, --at the time of the \
             cue, and --immediate takes it as of now. A cue that itself says "at once" needs none of them.
 
             Example: cuecast cue --stream sport1 --source encoder --immediate \\
@@ -43,7 +43,7 @@ struct SendCue: AsyncParsableCommand {
     var immediate = false
 
     @OptionGroup var segmentation: SegmentationOptions
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func validate() throws {
@@ -83,7 +83,7 @@ struct SendCue: AsyncParsableCommand {
             for signal in signals { statuses.append(try await client.signal(signal)) }
             return statuses
         }
-        let printer = BreakPrinter(format: self.format)
+        let printer = BreakPrinter(format: self.output.format)
         for status in statuses { printer.print(status) }
         if isRefused { throw CommandExit.badData }
     }

@@ -23,11 +23,11 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a gateway until SIGTERM or SIGINT.",
         discussion: """
-            Prints one line when it is ready: ready notices=… requests=… broadcast=… http=… instance=…
-            A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error. SIGHUP reads the
+            Prints one line when it is ready: ready notices=… requests=… broadcast=… http=… instance=… \
+            A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error. SIGHUP reads the \
             configuration file again; 'cuecast check-config' marks the keys that take effect at once as reloadable.
 
-            Exits with 0 after a stop that was asked for, 69 when it cannot run, and 75 when the event log failed so that
+            Exits with 0 after a stop that was asked for, 69 when it cannot run, and 75 when the event log failed so that \
             only a new start can tell what its file holds: a supervisor should then start it again.
 
             Example: cuecast serve --data-dir ./data --set breaks.announceAhead=8s

@@ -78,7 +78,10 @@ struct ServeConfiguration: ParsableArguments {
             }
             let key = String(pair[..<equals])
             guard ConfigurationTable.rows.contains(where: { $0.key == key }) else {
-                throw ValidationError("--set: there is no key '\(key)'; 'cuecast check-config' lists them")
+                let meant = ConfigurationTable.suggestion(for: key).map { "did you mean '\($0)'?" }
+                throw ValidationError(
+                    "--set: there is no key '\(key)'; \(meant ?? "'cuecast check-config' lists them")"
+                )
             }
             flags[key] = String(pair[pair.index(after: equals)...])
         }

@@ -9,7 +9,7 @@ struct Signal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tell the gateway what the programme of a stream does: a break begins, ends or is taken back.",
         discussion: """
-            The gateway makes breaks of it by the stream's cue policy (breaks.cues). Without --in, --at and --now it is so when the
+            The gateway makes breaks of it by the stream's cue policy (breaks.cues). Without --in, --at and --now it is so when the \
             gateway receives it. The same signal again changes nothing.
 
             Example: cuecast signal out --stream radio1 --source studio --event 4711 --in 10s --duration 30s
@@ -40,7 +40,7 @@ struct Signal: AsyncParsableCommand {
     @Option(help: "How long the break is to last, for instance 30s.", transform: DurationArgument.read)
     var duration: DurationArgument?
 
-    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
@@ -56,7 +56,7 @@ struct Signal: AsyncParsableCommand {
         let status = try await self.gateway.asBroadcaster { (client) throws(BroadcastError) in
             try await client.signal(signal)
         }
-        BreakPrinter(format: self.format).print(status)
+        BreakPrinter(format: self.output.format).print(status)
     }
 }
 

@@ -10,7 +10,7 @@ struct Streams: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the streams that have a listener or a break: how many listen, what plays, what comes next.",
         discussion: """
-            In the order of their ids, all of them: the gateway gives them in pages, and this asks for one after the other. What changes
+            In the order of their ids, all of them: the gateway gives them in pages, and this asks for one after the other. What changes \
             meanwhile may show on a later page only. 'cuecast top' shows them as they change.
 
             The gateway may ask for a token with the scope read, as 'cuecast report' does.
@@ -24,7 +24,7 @@ struct Streams: AsyncParsableCommand {
 
     @Option(help: "Only streams with this in their id; upper and lower case are the same.") var search: String?
     @Option(help: "At most so many streams; 1 to 1000000. (default: all)") var limit: Int?
-    @Flag(help: "Print JSON.") var json = false
+    @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
 
@@ -43,7 +43,7 @@ struct Streams: AsyncParsableCommand {
         } catch {
             throw error.told()
         }
-        if self.json { BreakPrinter.printJSON(document) } else { CommandOutput.say(Self.table(document)) }
+        if self.output.isJSON { BreakPrinter.printJSON(document) } else { CommandOutput.say(Self.table(document)) }
     }
 
     /// As many pages as it takes.

@@ -15,8 +15,8 @@ struct TokenCommand: AsyncParsableCommand {
         commandName: "token",
         abstract: "Make tokens for HTTP and for listeners, and keep the file of keys that they are signed with.",
         discussion: """
-            A file of keys is a JWKS file (RFC 7517) whose keys have a state: one is 'signing', others are 'verify-only' or 'revoked'.
-            Its secret parts make tokens, so keep them secret; a gateway needs only 'token public' of it, except for HS256, which
+            A file of keys is a JWKS file (RFC 7517) whose keys have a state: one is 'signing', others are 'verify-only' or 'revoked'. \
+            Its secret parts make tokens, so keep them secret; a gateway needs only 'token public' of it, except for HS256, which \
             has one secret for both purposes. A gateway reads its files of keys again with SIGHUP.
 
             Exits with 65 where a file is wrong or in the way, and with 74 where one cannot be written.
@@ -163,7 +163,7 @@ extension TokenCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a new signing key to a file; the one before is verify-only from then on.",
             discussion: """
-                Tell gateways of the new key (token public, SIGHUP) before tokens are made with it, or their bearers are refused meanwhile. Keep the old one
+                Tell gateways of the new key (token public, SIGHUP) before tokens are made with it, or their bearers are refused meanwhile. Keep the old one \
                 until what it has signed has expired; then --drop it with the next rotation.
 
                 Example: cuecast token rotate --keys keys.json --drop 2026-11

@@ -19,11 +19,11 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Count the event log anew and compare with the ledger.",
         discussion: """
-            Counts from the first record of the log, or where it is not kept any more from the oldest checked copy of the
-            ledger, and compares every total, reason and row; and the ledger's totals with its own rows. It writes nothing to
+            Counts from the first record of the log, or where it is not kept any more from the oldest checked copy of the \
+            ledger, and compares every total, reason and row; and the ledger's totals with its own rows. It writes nothing to \
             the books, and may run beside the gateway.
 
-            Exit codes: 0 nothing differs, 1 something does (each difference is named, up to a limit), 65 there is nothing
+            Exit codes: 0 nothing differs, 1 something does (each difference is named, up to a limit), 65 there is nothing \
             that can be verified, 69 it cannot be counted anew at present.
 
             Example: cuecast verify --data-dir ./data
@@ -32,7 +32,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var control: ControlOptions
     @Flag(help: "Compare the ledger only with itself: totals with rows.") var ledgerOnly = false
-    @Flag(help: "Print the result as JSON.") var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let line = ProgressLine()
@@ -51,7 +51,7 @@ struct Verify: AsyncParsableCommand {
             if case .unavailable = error { throw CommandExit.unavailable }
             throw CommandExit.badData
         }
-        if self.json { try Self.printJSON(result) } else { Self.printText(result) }
+        if self.output.isJSON { try Self.printJSON(result) } else { Self.printText(result) }
         if !result.isRight { throw ExitCode(1) }
     }
 

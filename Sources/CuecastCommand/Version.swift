@@ -17,17 +17,16 @@ struct Version: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the version.",
         discussion: """
-            With --json also what it was built from (commit, Swift) and what it found on this machine (libzmq, SQLite).
+            As JSON it is one object: version, what it was built from (commit, swift), and what it found on this machine (libzmq, sqlite).
 
             Example: cuecast version --json
             """
     )
 
-    @Flag(help: "Print one JSON object: version, commit, libzmq, sqlite, swift.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
-        guard self.json else {
+        guard self.output.isJSON else {
             CommandOutput.say("cuecast \(CuecastVersion.text)")
             return
         }

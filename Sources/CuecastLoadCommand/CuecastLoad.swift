@@ -12,7 +12,7 @@ struct CuecastLoad: ParsableCommand {
         discussion: """
             Example: cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
 
-            Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 no answer; 74 output cannot be
+            Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 no answer; 74 output cannot be \
             written.
             """,
         subcommands: [Run.self, Requests.self, Notices.self, Idle.self, Worker.self],

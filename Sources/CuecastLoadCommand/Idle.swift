@@ -9,9 +9,9 @@ struct Idle: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Hold listeners that do nothing, so that a server's memory and CPU can be looked at.",
         discussion: """
-            Prints {"ready":N} when all listeners are up: joined, with one connection that
-            brings notices too or with two; with --bare subscribed and answered once. With
-            --use-notices and --use-requests each gets so many notices and asks for so
+            Prints {"ready":N} when all listeners are up: joined, with one connection that \
+            brings notices too or with two; with --bare subscribed and answered once. With \
+            --use-notices and --use-requests each gets so many notices and asks for so \
             many batches before that.
 
             Example: cuecast-load idle --connections 9000 --hold 20s \\
@@ -53,8 +53,7 @@ struct Idle: ParsableCommand {
 
     @OptionGroup var encryption: EncryptionOptions
 
-    @Flag(help: "Print one JSON object at the end.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard self.useNotices >= 0, self.useRequests >= 0 else {
@@ -93,7 +92,7 @@ struct Idle: ParsableCommand {
             settings.handlesSignals = true
             return try holdIdleListeners(settings) { say("{\"ready\":\($0)}") }
         }
-        if self.json {
+        if self.output.isJSON {
             try say(json: result)
         } else {
             say("\(result.connections) listeners, up after \(result.connectSeconds) s, held \(result.holdSeconds) s")

@@ -11,8 +11,8 @@ struct Notices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure how soon, or how fast, notices reach all the subscribers of a stream.",
         discussion: """
-            single: one break published after a silence, several times. burst: many
-            pipelined updates of one break. Positions are checked: nothing lost, nothing
+            single: one break published after a silence, several times. burst: many \
+            pipelined updates of one break. Positions are checked: nothing lost, nothing \
             twice, nothing out of order.
 
             Example: cuecast-load notices --connections 9000 --silence 30s --json \\
@@ -52,8 +52,7 @@ struct Notices: ParsableCommand {
 
     @OptionGroup var encryption: EncryptionOptions
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard (self.broadcast == nil) != (self.barePublish == nil) else {
@@ -83,7 +82,7 @@ struct Notices: ParsableCommand {
             settings.handlesSignals = true
             return try measureNotices(settings)
         }
-        if self.json {
+        if self.output.isJSON {
             try say(json: result)
         } else {
             Self.describe(result)

@@ -13,7 +13,7 @@ struct Requests: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure how many requests are answered, with one under way on each connection.",
         discussion: """
-            Publishes the breaks that it needs, on streams of its own (load-…). For
+            Publishes the breaks that it needs, on streams of its own (load-…). For \
             acknowledgements it fetches deliveries first, so that every outcome is new.
 
             Example: cuecast-load requests --kind batch --connections 1000 --json \\
@@ -69,8 +69,7 @@ struct Requests: ParsableCommand {
 
     @OptionGroup var encryption: EncryptionOptions
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() throws {
         let result = try perform { () throws(LoadError) in
@@ -95,7 +94,7 @@ struct Requests: ParsableCommand {
             return try measureRequests(settings)
         }
         if let record = self.record { try Self.write(result.exchange, to: record) }
-        if self.json {
+        if self.output.isJSON {
             try say(json: result)
         } else {
             Self.describe(result)

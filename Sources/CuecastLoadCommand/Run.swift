@@ -11,10 +11,10 @@ struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Simulate the listeners of streams, and check everything that they receive (the default).",
         discussion: """
-            Each listener is a session with one real connection, which brings notices too,
-            or with two: it joins, follows positions, asks for its batch at the slot that
-            its session and the break give, checks the content, and acknowledges. With
-            two it subscribes and proves it before it joins. Latencies count from when
+            Each listener is a session with one real connection, which brings notices too, \
+            or with two: it joins, follows positions, asks for its batch at the slot that \
+            its session and the break give, checks the content, and acknowledges. With \
+            two it subscribes and proves it before it joins. Latencies count from when \
             each thing was meant to happen (no coordinated omission).
 
             Examples:
@@ -23,7 +23,7 @@ struct Run: ParsableCommand {
               cuecast-load --stream radio1 --listeners 500 --follow --breaks 1 --json
               cuecast-load --stream radio1 --tls --listener-ca-file ca.pem --listener-token-file tokens
 
-            Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
+            Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or \
             unconfirmed; 64 usage; 69 no answer; 74 output cannot be written.
             """
     )
@@ -105,8 +105,7 @@ struct Run: ParsableCommand {
     var patience = DurationArgument(.seconds(20))
     @Option(help: "What sessions, outcomes and waits are drawn from; the same seed gives the same. (default: random)")
     var seed: UInt64?
-    @Flag(help: "Print one JSON object on standard output.")
-    var json = false
+    @OptionGroup var output: OutputOptions
     @Option(help: ArgumentHelp("Write the report as one page that needs nothing else.", valueName: "file"))
     var html: String?
     @OptionGroup var gateway: GatewayOptions
@@ -262,7 +261,7 @@ struct Run: ParsableCommand {
     func run() throws {
         let settings = try self.settings(seed: self.seed ?? UInt64.random(in: 1...UInt64(UInt32.max)))
         let began = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
-        let progress = ProgressLine(isQuiet: self.json && isatty(STDERR_FILENO) != 1)
+        let progress = ProgressLine(isQuiet: self.output.isJSON && isatty(STDERR_FILENO) != 1)
         var outcome: RunOutcome
         if settings.processes > 1 {
             outcome = try WorkerCrew(settings).run { progress.show($0) }
@@ -287,7 +286,7 @@ struct Run: ParsableCommand {
             facts: RunFacts.facts(settings, http: http?.description ?? "none", began: began, outcome: outcome)
         )
         if let html { try Self.write(report.html, to: html) }
-        if self.json { try say(json: report) } else { say(report.text) }
+        if self.output.isJSON { try say(json: report) } else { say(report.text) }
         if !report.passed { throw CommandExit.checkFailed }
     }
 

@@ -196,12 +196,19 @@ extension ReportDocument {
         self.complete = report.complete
         self.total = Counts(report.total, balanced: report.balances, isPart: report.variant != nil)
         self.balanced = report.balances
-        self.lanes = [:]
-        for lane in Set(report.offsets.keys).union(heads.keys) {
-            self.lanes[lane.description] = LaneProgress(offset: report.offsets[lane] ?? 0, head: heads[lane])
-        }
+        self.lanes = Self.progress(report.offsets, heads: heads)
         let last = report.lookedThrough ?? report.breaks.last?.summary.number
         self.before = report.more ? last?.rawValue : nil
+    }
+
+    /// How far the ledger has read each lane, by the lane's name.
+    static func progress(_ offsets: [Lane: UInt64], heads: [Lane: UInt64]) -> [String: LaneProgress] {
+        let lanes = Set(offsets.keys).union(heads.keys)
+        return Dictionary(
+            uniqueKeysWithValues: lanes.map { lane in
+                (lane.description, LaneProgress(offset: offsets[lane] ?? 0, head: heads[lane]))
+            }
+        )
     }
 }
 
@@ -246,7 +253,7 @@ extension ReportDocument.Break {
 
 extension ReportDocument.Counts {
     /// `balanced` is said apart: a sum may balance although its parts do not.
-    fileprivate init(_ counts: OutcomeCounts, balanced: Bool, isPart: Bool) {
+    init(_ counts: OutcomeCounts, balanced: Bool, isPart: Bool) {
         self.delivered = counts.delivered
         self.played = counts.played
         self.ignored = counts.ignored

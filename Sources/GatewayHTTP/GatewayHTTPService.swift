@@ -113,6 +113,7 @@ package struct GatewayHTTPService: Service {
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { if let events = routes.events { await events.run() } }
+                tasks.addTask { await routes.history.run() }
                 defer { tasks.cancelAll() }
                 try await application.run()
             }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
+import GatewayDocuments
 import TestSupport
 import Testing
 
@@ -42,14 +43,6 @@ struct EnvironmentCheckTests {
         #expect(check.warnings(for: ["CUECAST_NOTICEZ"]).count == 1)
     }
 
-    @Test(arguments: [
-        ("", "", 0), ("a", "", 1), ("", "ab", 2), ("abc", "abc", 0), ("abc", "acb", 1), ("abc", "abxc", 1),
-        ("kitten", "sitting", 3),
-    ])
-    func `letters are counted`(_ left: String, _ right: String, _ letters: Int) {
-        #expect(EnvironmentCheck.distance(left, right) == letters)
-    }
-
     /// Whatever the environment holds, nothing is named that is read, and everything else of ours is at most once.
     @Test(arguments: 0..<20)
     func `any environment is looked at without harm`(seed: Int) {
@@ -63,8 +56,8 @@ struct EnvironmentCheckTests {
             #expect(warnings.count <= 1)
             if EnvironmentCheck.commandVariables.contains(name) { #expect(warnings == []) }
             for known in EnvironmentCheck.commandVariables {
-                let letters = EnvironmentCheck.distance(name, known)
-                #expect(letters == EnvironmentCheck.distance(known, name))
+                let letters = Spelling.distance(name, known)
+                #expect(letters == Spelling.distance(known, name))
                 #expect((letters == 0) == (name == known))
             }
         }

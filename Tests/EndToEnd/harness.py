@@ -174,9 +174,9 @@ class Gateway:
         return done.stdout if code == 0 else done.stderr
 
     def listen(self, stream, *arguments):
-        """Starts a player on the client library that prints JSON."""
+        """Starts a player on the client library that prints JSON, and waits for the gateway where that is away."""
         return Player(subprocess.Popen(
-            [BINARY, "listen", "--stream", stream, "--json", *arguments], env=self.environment,
+            [BINARY, "listen", "--stream", stream, "--json", "--wait", *arguments], env=self.environment,
             stdout=subprocess.PIPE, text=True))
 
     def get(self, path):

@@ -6,7 +6,7 @@
     scripts/end-to-end.sh                      all of it, on the debug build
     scripts/end-to-end.sh EndToEnd.test_…      one test
 """
-import atexit, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
+import atexit, itertools, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
@@ -471,13 +471,74 @@ class CommandLine(unittest.TestCase):
             file.flush()
             said = self.gateway.run("check-config", "--config", file.name, code=65)
             self.assertIn("breaks.announceAhead", said)
-            self.assertIn("notice: there is no such key", said)
+            self.assertIn(f"notice: there is no such key (line 3 of {file.name}); did you mean notices?", said)
         said = self.gateway.run("serve", "--notices", "tcp://0.0.0.0:7400", code=65)
         self.assertIn("allowUnencryptedRemote", said)
 
     def test_a_gateway_that_is_not_there_exits_with_69(self):
         self.gateway.run("breaks", "--broadcast", "tcp://127.0.0.1:1", code=69)
         self.gateway.run("report", "--http", "127.0.0.1:1", code=69)
+
+    def test_a_player_says_once_that_nothing_answers_and_what_to_check(self):
+        nowhere = ["listen", "--stream", "s", "--requests", "tcp://127.0.0.1:1", "--notices", "tcp://127.0.0.1:1"]
+        done = subprocess.run([BINARY, *nowhere], env=self.gateway.environment, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 69)
+        self.assertEqual(done.stdout.count("tcp://127.0.0.1:1"), 1, done.stdout)
+        self.assertIn("tcp://127.0.0.1:1", done.stderr)
+        self.assertIn("--wait goes on trying", done.stderr)
+        player = subprocess.Popen([BINARY, *nowhere, "--wait", "--json"], env=self.gateway.environment, stdout=subprocess.PIPE, text=True)
+        try:
+            waits = 0
+            while waits < 5:
+                line = player.stdout.readline()
+                self.assertTrue(line, "it ended although it was to wait")
+                waits += json.loads(line).get("state", "").startswith("waiting")
+        finally:
+            player.kill()
+            player.wait()
+            player.stdout.close()
+
+    def test_a_word_that_names_nothing_is_told_with_the_name_that_is_meant(self):
+        for arguments, sentence in [
+                (["publish", "--stream", "s", "--brake", "n2"], "Unknown option '--brake'. Did you mean '--break'?"),
+                (["listen", "--steam", "s"], "Unknown option '--steam'. Did you mean '--stream'?"),
+                (["publsh", "--stream", "s"], "Unknown command 'publsh'. Did you mean 'publish'?"),
+                (["keys", "lst"], "Unknown command 'lst'. Did you mean 'list'?"),
+                (["serve", "--set", "breaks.announceAhed=4s"], "there is no key 'breaks.announceAhed'; did you mean 'breaks.announceAhead'?"),
+                (["check-config", "--set", "announceAhead=4s"], "did you mean 'breaks.announceAhead'?")]:
+            said = self.gateway.run(*arguments, code=64)
+            self.assertIn(sentence, said)
+            self.assertNotIn("Missing", said)
+
+    def test_json_is_asked_for_in_two_ways_everywhere(self):
+        for arguments in [["breaks"], ["report"], ["audit"], ["streams"], ["health"], ["version"], ["lists", "list"], ["capacity", "--figures"],
+                          ["top", "--once"], ["reload"], ["clock", "show"]]:
+            for way in (["--json"], ["--format", "json"]):
+                json.loads(self.gateway.run(*arguments, *way))
+            self.assertIn("--json", self.gateway.run(*arguments, "--json", "--format", "table", code=64))
+        for command in self.commands():
+            options = self.gateway.run(*command, "--help").split("OPTIONS:")[-1]
+            self.assertEqual("  --json " in options, "  --format <" in options, command)
+
+    def commands(self):
+        """Every command that does something, by what the help of those above it lists."""
+        def below(path):
+            helped = self.gateway.run(*path, "--help")
+            if "SUBCOMMANDS:" not in helped:
+                return [path]
+            names = re.findall(r"^  ([a-z-]+)", helped.split("SUBCOMMANDS:")[1], re.MULTILINE)
+            return [each for name in names for each in below([*path, name])]
+        return below([])
+
+    def test_help_is_wrapped_once(self):
+        def stands_for_itself(line):
+            return line.startswith("  ") or re.search(r"\S  +\S", line) or line.startswith(("Example", "cuecast")) or line.endswith("\\")
+        for command in [[], *self.commands()]:
+            text = self.gateway.run(*command, "--help").split("\nUSAGE: ")[0]
+            for line, after in itertools.pairwise(text.splitlines()):
+                if not line or not after or stands_for_itself(line) or stands_for_itself(after):
+                    continue
+                self.assertGreater(len(line) + 1 + len(after.split()[0]), 80, f"{command}: {line!r}, {after!r}")
 
     def test_the_same_publication_again_is_the_same_break_and_another_is_refused(self):
         publish = ["publish", "--stream", "again", "--break", "b", "--vast", VAST, "--in", "5000s", "--format", "json"]

@@ -11,7 +11,7 @@ struct DocumentDescriptionTests {
     private static let documents: [any GatewayDocument.Type] = [
         AcknowledgedDocument.self, AcknowledgeRequestDocument.self, AcknowledgeRequestDocument.Outcome.self,
         AdDocument.self, AdDocument.Banner.self, AdDocument.MediaFile.self, AdDocument.Tracker.self,
-        AdListDocument.self, AdListsDocument.self,
+        AdListDocument.self, AdListsDocument.self, AdReportDocument.self, AdReportDocument.Ad.self,
         AssetListDocument.self, AssetListDocument.Asset.self, AssetListDocument.Identifier.self,
         AssetListDocument.Signaling.self, AssetListDocument.Slot.self, AssetListDocument.Tracking.self,
         AuditDocument.self, AuditDocument.Entry.self, BatchDocument.self, BatchDocument.Advertisement.self,
@@ -22,7 +22,7 @@ struct DocumentDescriptionTests {
         CountsEventDocument.self, CountsEventDocument.Funnel.self, EndDocument.self, EventTicketDocument.self,
         GatewayEventDocument.self, GatewayEventDocument.Descriptors.self, GatewayEventDocument.Disk.self,
         GatewayEventDocument.Latency.self, GatewayEventDocument.Limit.self, GatewayEventDocument.Percentiles.self,
-        GatewayEventDocument.Rates.self, HeardElementDocument.self, IndexDocument.self, JoinedDocument.self,
+        GatewayEventDocument.Rates.self, HeardElementDocument.self, HistoryDocument.self, HistoryDocument.Sample.self, IndexDocument.self, JoinedDocument.self,
         LeaveRequestDocument.self,
         LifeDocument.self, LimitsDocument.self, LimitsDocument.Limit.self, NoticeDocument.self,
         NoticeDocument.Window.self, OutcomeDocument.self, OutcomesEndDocument.self, ProblemDocument.self,

@@ -64,6 +64,12 @@ struct AuditOperationsTests {
                 #expect(try await get("?stream=radio2").entries.map(\.number) == [6])
                 #expect(try await get("?break=b3").entries.map(\.number) == [3])
                 #expect(try await get("?broadcaster=other").entries.map(\.number) == [6])
+                func at(_ number: Int) -> String { (Parts.now + .seconds(number)).description }
+                #expect(try await get("?from=\(at(5))").entries.map(\.number) == [6, 5])
+                #expect(try await get("?to=\(at(5))").entries.map(\.number) == [4, 3, 2, 1])
+                #expect(try await get("?from=\(at(2))&to=\(at(4))&limit=1").entries.map(\.number) == [3])
+                #expect(try await get("?from=\(at(2))&to=\(at(4))&limit=1").before == 3)
+                #expect(try await peer.get("/v1/audit?from=\(at(4))&to=\(at(4))", headers: read).status == 400)
                 for query in ["?limit=0", "?limit=501", "?stream=a%20b", "?before=x", "?since=1"] {
                     #expect(try await peer.get("/v1/audit" + query, headers: read).status == 400, "\(query)")
                 }

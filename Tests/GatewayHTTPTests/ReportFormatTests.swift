@@ -80,6 +80,61 @@ struct ReportFormatTests {
             }
     }
 
+    @Test func `by ad the counts of all breaks are added up`() async throws {
+        try await self.parts("a", "b", "c")
+            .serve { peer in
+                let whole: ReportDocument = try await peer.get("/v1/reports").decoded()
+                let totals: AdReportDocument = try await peer.get("/v1/reports/ads").decoded()
+                #expect(totals.ads.map(\.id) == ["first", "second"])
+                #expect(totals.ads.map(\.title) == ["c", "c"])
+                #expect(totals.ads.map(\.breaks) == [3, 3] && totals.breaks == 3)
+                #expect(totals.ads.map(\.counts.played) == [21, 18] && totals.ads.map(\.counts.unknown) == [0, 3])
+                #expect(totals.total == whole.total && totals.balanced && totals.before == nil)
+                let start = try #require(whole.breaks[1].start)
+                let part: AdReportDocument = try await peer.get("/v1/reports/ads?ad=second&from=\(start)").decoded()
+                #expect(part.ads.map(\.id) == ["second"] && part.ads.map(\.breaks) == [2])
+                let until: AdReportDocument = try await peer.get("/v1/reports/ads?to=\(start)").decoded()
+                #expect(until.breaks == 1)
+                let table = try await peer.get("/v1/reports/ads?format=csv")
+                #expect(
+                    table.body
+                        == AdReportDocument.csvColumns.joined(separator: ",") + "\r\n"
+                        + "first,c,3,30,21,6,3,0,0,0,0,183000,true,9,true\r\n"
+                        + "second,c,3,30,18,6,3,3,0,0,0,183000,true,9,true\r\n"
+                )
+                for query in ["?limit=3", "?variant=0", "?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z"] {
+                    #expect(try await peer.get("/v1/reports/ads" + query).status == 400, "\(query)")
+                }
+            }
+    }
+
+    @Test func `totals by ad end at the limits, and the next answer goes on behind them`() throws {
+        func page(_ numbers: [UInt64], more: Bool) throws -> Report {
+            Report(breaks: try numbers.map { try Self.written($0) }, offsets: [.breaks: 9], more: more)
+        }
+        var totals = AdvertisementReport()
+        var next = UInt64(AdvertisementReport.breaksMax) + 1
+        var goesOn = true
+        while goesOn {
+            let numbers = (0..<UInt64(ReportQuery.breaksMax)).map { next - $0 }.filter { $0 > 0 }
+            goesOn = totals.take(try page(numbers, more: numbers.last ?? 1 > 1))
+            next = try #require(totals.last).rawValue - 1
+        }
+        #expect(totals.breaks == AdvertisementReport.breaksMax && totals.more)
+        #expect(totals.last?.rawValue == 2)
+        #expect(totals.advertisements.map(\.breaks) == [AdvertisementReport.breaksMax, AdvertisementReport.breaksMax])
+        // What the next answer has is added to it.
+        var rest = AdvertisementReport()
+        let hasMore = rest.take(try page([1], more: false))
+        #expect(!hasMore)
+        var document = AdReportDocument(totals, heads: [:])
+        #expect(document.before == 2)
+        document.add(AdReportDocument(rest, heads: [:]))
+        #expect(document.before == nil && document.breaks == AdvertisementReport.breaksMax + 1)
+        #expect(document.ads.map(\.counts.delivered) == [100_010, 100_010])
+        #expect(document.total.delivered == 200_020 && document.balanced)
+    }
+
     @Test(arguments: [
         ("variant=0", 400, "UNSUPPORTED"), ("variant=1&stream=radio1", 400, "UNSUPPORTED"),
         ("variant=1&break=b1", 400, "UNSUPPORTED"), ("variant=1&from=2026-05-02T00:00:00Z", 400, "UNSUPPORTED"),

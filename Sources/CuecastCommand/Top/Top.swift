@@ -13,13 +13,13 @@ struct Top: AsyncParsableCommand {
         abstract:
             "Watch a gateway: streams, breaks, outcomes, rates, latencies, lag and alarms, as they change.",
         discussion: """
-            On a terminal it shows a page of streams and the gateway's figures: q quits, s sorts, / filters, enter looks at one stream,
+            On a terminal it shows a page of streams and the gateway's figures: q quits, s sorts, / filters, enter looks at one stream, \
             ? names all keys. It asks for what it shows and no more, so that it is light with thousands of streams too. NO_COLOR is heard.
 
-            Where its output is no terminal, or with --once, --count or --json, it prints one line for each interval, with --json one JSON
+            Where its output is no terminal, or with --once, --count or --json, it prints one line for each interval, with --json one JSON \
             document: the gateway's figures, and the first streams with their counts.
 
-            A gateway that does not answer at the beginning ends it with 69. If it stops answering later, it is asked again each
+            A gateway that does not answer at the beginning ends it with 69. If it stops answering later, it is asked again each \
             second. The command ends with 0 on q, SIGINT and SIGTERM, and when the reader of its output closes the pipe.
 
             The gateway may require a token with the scope read, as for 'cuecast report'.
@@ -35,7 +35,7 @@ struct Top: AsyncParsableCommand {
     var interval: DurationArgument?
     @Flag(help: "Print once, and end.") var once = false
     @Option(help: "Print so often, and end.") var count: Int?
-    @Flag(help: "Print JSON, one document a line.") var json = false
+    @OptionGroup var output: OutputOptions
     @Option(help: "With --json: of so many streams, 0 to 50. (default: 20)") var limit: Int?
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
@@ -54,7 +54,7 @@ struct Top: AsyncParsableCommand {
         }
         guard self.count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count takes a number above 0.") }
         guard self.count == nil || !self.once else { throw ValidationError("--once and --count exclude each other.") }
-        guard self.limit == nil || self.json else {
+        guard self.limit == nil || self.output.isJSON else {
             throw ValidationError("--limit is for --json: lines tell of no streams.")
         }
         guard (0...TopState.countedStreamsMax).contains(self.streamsMax) else {
@@ -71,12 +71,12 @@ struct Top: AsyncParsableCommand {
         let feed: TopFeed
         let environment = ProcessInfo.processInfo.environment
         let terminal = Terminal()
-        let isLive = !self.json && !self.once && self.count == nil && terminal.isUsable(environment)
+        let isLive = !self.output.isJSON && !self.once && self.count == nil && terminal.isUsable(environment)
         let order = TopState.Order(rawValue: self.sort.rawValue) ?? .stream
         if isLive {
             feed = TopFeed(gateway, TopState(order: order, search: self.search, size: terminal.size))
         } else {
-            let rows = self.json ? self.streamsMax : 0
+            let rows = self.output.isJSON ? self.streamsMax : 0
             feed = TopFeed(gateway, TopState(order: order, search: self.search, rows: rows))
         }
         do throws(OperatorGateway.Fault) {
@@ -134,7 +134,7 @@ struct Top: AsyncParsableCommand {
             printed = state.gatewayCount
             // The gateway tells once a second: the line is made of what comes nearest to its time.
             due = now + interval - .milliseconds(500)
-            if self.json {
+            if self.output.isJSON {
                 try? CommandOutput.say(json: report.document)
             } else {
                 CommandOutput.say(report.line)

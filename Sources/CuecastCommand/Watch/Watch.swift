@@ -30,8 +30,7 @@ struct WatchOptions: ParsableArguments {
     @Flag(help: "Send nothing, and print what would be sent.")
     var dryRun = false
 
-    @Flag(help: "Print one JSON object on a line for each thing that was seen, and one at the end.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var gateway: BroadcasterOptions
 
@@ -48,7 +47,7 @@ struct WatchOptions: ParsableArguments {
     /// - Parameter body: watches until its task is cancelled, and gives what it sees to the sender.
     /// - Throws: exit codes for what is wrong with the options.
     func run(_ body: @escaping @Sendable (SignalSender) async -> Void) async throws {
-        let json = self.json
+        let json = self.output.isJSON
         if self.dryRun {
             await Self.watch(nil, json: json, body)
         } else {

@@ -12,11 +12,11 @@ struct WatchHLS: AsyncParsableCommand {
         commandName: "hls",
         abstract: "Watch live HLS playlists, and send the signals of their marks.",
         discussion: """
-            Media and multivariant playlists are read again and again, as players do. Of a multivariant playlist one rendition is
+            Media and multivariant playlists are read again and again, as players do. Of a multivariant playlist one rendition is \
             watched, and another one is taken when it fails. A mark that stays in the playlist is one break.
 
-            A line is printed for each thing that was seen: what it is, and what was sent, or why it was ignored. SIGTERM and SIGINT
-            end the watch; the counts are printed then. Addresses of private networks are asked only with --allow-private or
+            A line is printed for each thing that was seen: what it is, and what was sent, or why it was ignored. SIGTERM and SIGINT \
+            end the watch; the counts are printed then. Addresses of private networks are asked only with --allow-private or \
             --allow-host.
 
             Example: cuecast watch hls https://encoder.example/live.m3u8 --stream sport1 --source playlist

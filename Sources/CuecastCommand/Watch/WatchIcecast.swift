@@ -12,12 +12,12 @@ struct WatchIcecast: AsyncParsableCommand {
         commandName: "icecast",
         abstract: "Watch the metadata of a radio stream of Icecast or SHOUTcast, and send the signals of its ads.",
         discussion: """
-            Ads begin with metadata that fits a rule, and end with the first title that fits none. Ready rules: start-ad-break (titles
-            with START_AD_BREAK, with or without seconds behind it), adw-ad (adw_ad='true'), and cue-point (StreamUrl with type=ad).
+            Ads begin with metadata that fits a rule, and end with the first title that fits none. Ready rules: start-ad-break (titles \
+            with START_AD_BREAK, with or without seconds behind it), adw-ad (adw_ad='true'), and cue-point (StreamUrl with type=ad). \
             Metadata says what plays now: a break begins as it is told.
 
-            The audio is passed over. When the server closes the connection or is silent for 30 s, the watch connects again. SIGTERM and
-            SIGINT end the watch; the counts are printed then. Addresses of private networks are asked only with --allow-private or
+            The audio is passed over. When the server closes the connection or is silent for 30 s, the watch connects again. SIGTERM and \
+            SIGINT end the watch; the counts are printed then. Addresses of private networks are asked only with --allow-private or \
             --allow-host.
 
             Example: cuecast watch icecast https://radio.example/live.mp3 --stream radio1 --source icecast

@@ -12,12 +12,12 @@ struct WatchLines: AsyncParsableCommand {
         commandName: "lines",
         abstract: "Watch the lines of an automation system, and send the signals of its ads.",
         discussion: """
-            Each line says which element begins to play: an ad begins a break or goes on with it, the first element that is no ad ends
-            it. A line is a form (type=ad&duration=30), or has the fields that the groups of --line find in it. The mapping says which
+            Each line says which element begins to play: an ad begins a break or goes on with it, the first element that is no ad ends \
+            it. A line is a form (type=ad&duration=30), or has the fields that the groups of --line find in it. The mapping says which \
             fields and which values mean an ad.
 
-            With --listen each program that reaches the port may signal: listen at an address that only yours reach. With --file lines
-            count that are written behind the file's end; a file that is cut or replaced is read from its beginning. SIGTERM and SIGINT
+            With --listen each program that reaches the port may signal: listen at an address that only yours reach. With --file lines \
+            count that are written behind the file's end; a file that is cut or replaced is read from its beginning. SIGTERM and SIGINT \
             end the watch; the counts are printed then.
 
             Example: cuecast watch lines --listen 127.0.0.1:7410 --mapping radiodj --stream radio1 --source studio

@@ -12,13 +12,13 @@ struct WatchTransportStream: AsyncParsableCommand {
         commandName: "ts",
         abstract: "Watch an MPEG transport stream, and send the signals of its SCTE-35 cues.",
         discussion: """
-            The stream comes from standard input, a file, a named pipe, or as datagrams by UDP or RTP, also from a multicast group. The
+            The stream comes from standard input, a file, a named pipe, or as datagrams by UDP or RTP, also from a multicast group. The \
             program's clock (PCR) and the times of arrival say when a cue is by the wall clock: this machine's clock must be right.
 
-            A file is read as fast as possible, and its first clock is now, or at --start; with --paced it is read at the speed of its
+            A file is read as fast as possible, and its first clock is now, or at --start; with --paced it is read at the speed of its \
             clock. A named pipe is watched on when its writer has gone: another one may come.
 
-            A line is printed for each cue: what it is, and what was sent, or why it was ignored. Faults of the stream are told once for
+            A line is printed for each cue: what it is, and what was sent, or why it was ignored. Faults of the stream are told once for \
             each kind, counted, and end nothing. SIGTERM and SIGINT end the watch; the counts are printed then.
 
             Example: cuecast watch ts udp://@239.1.1.1:5000 --interface eth0 --stream sport1 --source encoder

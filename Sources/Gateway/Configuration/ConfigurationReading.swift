@@ -51,16 +51,23 @@ extension GatewayConfiguration {
         ]
         if let file {
             var values = try Self.values(ofFile: file)
-            for key in values.keys.sorted() where !ConfigurationTable.rows.contains(where: { $0.key == key }) {
+            let known = Set(ConfigurationTable.rows.map(\.key))
+            for (key, value) in values.sorted(by: { $0.value.line < $1.value.line }) where !known.contains(key) {
                 values[key] = nil
-                faults.append(ConfigurationFault(key: key, reason: "there is no such key"))
+                let meant = ConfigurationTable.suggestion(for: key).map { "; did you mean \($0)?" } ?? ""
+                faults.append(
+                    ConfigurationFault(key: key, reason: "there is no such key (line \(value.line) of \(file))\(meant)")
+                )
             }
             providers.append(
                 InMemoryProvider(
                     name: file,
                     values: Dictionary(
                         uniqueKeysWithValues: values.map { key, value in
-                            (AbsoluteConfigKey(Self.components(of: key)), ConfigValue(.string(value), isSecret: false))
+                            (
+                                AbsoluteConfigKey(Self.components(of: key)),
+                                ConfigValue(.string(value.text), isSecret: false)
+                            )
                         }
                     )
                 )
@@ -95,8 +102,14 @@ extension GatewayConfiguration {
         key.split(separator: ".").map(String.init)
     }
 
+    /// A value of a file, with the line that its key stands in.
+    private struct FileValue {
+        let text: String
+        let line: Int
+    }
+
     /// The keys and values of a file, as `a.b: value`.
-    private static func values(ofFile path: String) throws -> [String: String] {
+    private static func values(ofFile path: String) throws -> [String: FileValue] {
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -116,7 +129,7 @@ extension GatewayConfiguration {
         guard let mapping = node.mapping else {
             throw ConfigurationFaults([ConfigurationFault(key: path, reason: "it must be a table of keys and values")])
         }
-        var values: [String: String] = [:]
+        var values: [String: FileValue] = [:]
         var faults: [ConfigurationFault] = []
         Self.flatten(mapping, prefix: "", into: &values, &faults)
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
@@ -126,13 +139,13 @@ extension GatewayConfiguration {
     private static func flatten(
         _ mapping: Node.Mapping,
         prefix: String,
-        into values: inout [String: String],
+        into values: inout [String: FileValue],
         _ faults: inout [ConfigurationFault]
     ) {
         for (name, node) in mapping {
             let key = prefix + (name.scalar?.string ?? "?")
             switch node {
-            case .scalar(let scalar): values[key] = scalar.string
+            case .scalar(let scalar): values[key] = FileValue(text: scalar.string, line: name.mark?.line ?? 1)
             case .mapping(let inner): Self.flatten(inner, prefix: key + ".", into: &values, &faults)
             case .sequence, .alias: faults.append(ConfigurationFault(key: key, reason: "it must be a single value"))
             }

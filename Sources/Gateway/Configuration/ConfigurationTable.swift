@@ -3,6 +3,7 @@
 
 import CuecastWire
 package import GatewayCore
+import GatewayDocuments
 
 /// The table of all keys: name, meaning, place in the configuration, and bounds.
 ///
@@ -95,6 +96,14 @@ package enum ConfigurationTable {
         }
         return rows
     }()
+
+    /// The key that a misspelt one, or one without its section, most likely stands for.
+    package static func suggestion(for key: String) -> String? {
+        let keys = Self.rows.map(\.key)
+        let inSections = keys.filter { $0.hasSuffix("." + key) }
+        if let only = inSections.first, inSections.count == 1 { return only }
+        return Spelling.nearest(to: key, among: keys)
+    }
 
     /// The things that a number counts, by the name of its key.
     private static func unit(ofNumber key: String) -> String {

@@ -89,6 +89,10 @@ package struct AuditQuery: Hashable, Sendable {
     package var breakID: BreakID?
     /// The caller.
     package var principal: String?
+    /// Only lines of this instant or later.
+    package var from: Timestamp?
+    /// Only lines from before this instant.
+    package var to: Timestamp?
     /// Only lines with a lower number.
     package var before: Int64?
     /// The most lines; one more than a page has tells whether there is another page.
@@ -98,12 +102,16 @@ package struct AuditQuery: Hashable, Sendable {
         stream: StreamID? = nil,
         breakID: BreakID? = nil,
         principal: String? = nil,
+        from: Timestamp? = nil,
+        to: Timestamp? = nil,
         before: Int64? = nil,
         limit: Int = 100
     ) {
         self.stream = stream
         self.breakID = breakID
         self.principal = principal
+        self.from = from
+        self.to = to
         self.before = before
         self.limit = limit
     }

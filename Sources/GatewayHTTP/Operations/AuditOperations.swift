@@ -35,6 +35,20 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
                     example: "studio"
                 ),
                 OperationParameter(
+                    "from",
+                    in: .query,
+                    "Only requests of this instant or later, by the gateway's clock.",
+                    Schema.instant(),
+                    example: "2026-05-01T00:00:00Z"
+                ),
+                OperationParameter(
+                    "to",
+                    in: .query,
+                    "Only requests from before this instant.",
+                    Schema.instant(),
+                    example: "2026-05-02T00:00:00Z"
+                ),
+                OperationParameter(
                     "before",
                     in: .query,
                     "Only lines with a lower number: what the page before said.",
@@ -51,10 +65,13 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
             ]
         ) { call in
             let limit = try call.query.limit(max: AuditLimits.auditPageMax)
+            let (from, to) = try call.query.period()
             let query = AuditQuery(
                 stream: try call.query.stream(),
                 breakID: try call.query.breakID(),
                 principal: call.query["broadcaster"],
+                from: from,
+                to: to,
                 before: try call.query.number("before").map { Int64(clamping: $0) },
                 // One more tells whether there is another page.
                 limit: limit + 1

@@ -83,6 +83,13 @@ struct OperationQuery: Sendable {
         return instant
     }
 
+    /// The instants `from` and `to`: at `from` or later, and before `to`.
+    func period() throws(Problem) -> (from: Timestamp?, to: Timestamp?) {
+        let (from, to) = (try self.instant("from"), try self.instant("to"))
+        if let from, let to, to <= from { throw .badRequest("The parameter to must be an instant after from.") }
+        return (from, to)
+    }
+
     /// How much is asked for.
     ///
     /// - Parameters:

@@ -11,8 +11,14 @@ struct OperationTable: Sendable {
     /// - Parameters:
     ///   - parts: the parts of the gateway that operations ask.
     ///   - events: makes the events; `nil`: there are none.
+    ///   - history: keeps what the gateway did.
     ///   - limits: all that are in force.
-    init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {
+    init(
+        _ parts: HTTPParts,
+        events: EventFeed?,
+        history: HistoryRecorder,
+        limits: @escaping @Sendable () -> [LimitState]
+    ) {
         var operations = statusOperations(parts)
         operations += streamOperations(parts)
         operations += reportOperations(parts)
@@ -24,9 +30,11 @@ struct OperationTable: Sendable {
         operations += auditOperations(parts)
         operations += configurationOperations(parts, limits)
         operations += eventOperations(parts, events)
+        operations += historyOperations(history)
         operations += listenerOperations(parts)
         operations += playerOperations(parts)
         operations += dashboardOperations()
+        operations += testToneOperations()
         operations += descriptionOperations(of: operations)
         self.operations = operations
     }

@@ -44,50 +44,27 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
                 OperationParameter("stream", in: .query, "Only this stream.", Schema.stream, example: "radio1"),
                 OperationParameter("break", in: .query, "Only breaks of this name.", Schema.breakID, example: "noon-1"),
                 .reportedAd, .reportedVariant,
-                OperationParameter(
-                    "from",
-                    in: .query,
-                    "Only breaks that start at this instant or later: totals have no time of their own.",
-                    Schema.instant(),
-                    example: "2026-05-01T00:00:00Z"
-                ),
-                OperationParameter(
-                    "to",
-                    in: .query,
-                    "Only breaks that start before this instant.",
-                    Schema.instant(),
-                    example: "2026-05-02T00:00:00Z"
-                ),
-                OperationParameter(
-                    "before",
-                    in: .query,
-                    "Only breaks with a lower number: where the page before ended.",
-                    Schema.integer(0...Int.max),
-                    example: 17
-                ),
+                .reportedFrom, .reportedTo, .reportedBefore,
                 .limit(max: ReportQuery.breaksMax), .reportFormat,
             ],
             answers: [.report("One page, the newest break first.")],
             refusals: refusals
         ) { call in
+            let (from, to) = try call.query.period()
             var query = ReportQuery(
                 stream: try call.query.stream(),
                 breakID: try call.query.breakID(),
-                from: try call.query.instant("from"),
-                to: try call.query.instant("to"),
+                from: from,
+                to: to,
                 before: try call.query.number("before").map { BreakNumber(rawValue: $0) },
                 limit: try call.query.limit(max: ReportQuery.breaksMax),
                 now: call.received
             )
-            if let stream = query.stream, let id = query.breakID {
-                query.breakID = parts.ownKey(of: BreakKey(stream: stream, id: id)).id
-            }
-            if let from = query.from, let to = query.to, to <= from {
-                throw Problem.badRequest("The parameter to must be an instant after from.")
-            }
+            query.breakID = parts.ownID(of: query.breakID, in: query.stream)
             try call.narrow(&query)
             return try await call.onReaders { [query] in try call.answer(try await parts.report(query)) }
         },
+        reportByAd(parts),
         Operation(
             .get,
             "/v1/reports/{stream}/{break}",
@@ -119,9 +96,83 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
 extension HTTPParts {
     /// The name by which the ledger knows a break, while the board knows it: a broadcaster may name it by another id.
     fileprivate func ownKey(of named: BreakKey) -> BreakKey { self.breaks.board().known(named)?.key ?? named }
+
+    /// The id by which the ledger knows a break, where its stream is named too.
+    fileprivate func ownID(of named: BreakID?, in stream: StreamID?) -> BreakID? {
+        guard let named, let stream else { return named }
+        return self.ownKey(of: BreakKey(stream: stream, id: named)).id
+    }
+}
+
+/// The totals of ads over many breaks.
+private func reportByAd(_ parts: HTTPParts) -> Operation {
+    Operation(
+        .get,
+        "/v1/reports/ads",
+        id: "listReportsByAd",
+        tag: "Reports",
+        "Report deliveries and outcomes by ad, over all breaks that had it.",
+        details: """
+            One answer counts \(AdvertisementReport.breaksMax) breaks, the newest first, and \(AdvertisementReport.advertisementsMax) ads at \
+            most. If it has `before`, ask again with that; the counts of both answers add up. As CSV, that request stands in the head: `Link`.
+            """,
+        access: .read,
+        parameters: [
+            OperationParameter("stream", in: .query, "Only this stream.", Schema.stream, example: "radio1"),
+            OperationParameter("break", in: .query, "Only breaks of this name.", Schema.breakID, example: "noon-1"),
+            .reportedAd, .reportedFrom, .reportedTo, .reportedBefore, .reportFormat,
+        ],
+        answers: [
+            .report(
+                "The ads that were delivered most first.",
+                OperationContent(AdReportDocument.schema, example: AdReportDocument.example),
+                "RFC 4180, a line for each ad.",
+                example: AdReportDocument.csvColumns.joined(separator: ",") + "\r\n"
+                    + "spring-sale-30,Spring sale,2,20,12,4,2,2,0,0,0,360000,true,2,true\r\n"
+            )
+        ]
+    ) { call in
+        let (from, to) = try call.query.period()
+        var query = ReportQuery(
+            stream: try call.query.stream(),
+            breakID: try call.query.breakID(),
+            from: from,
+            to: to,
+            before: try call.query.number("before").map { BreakNumber(rawValue: $0) },
+            limit: ReportQuery.breaksMax,
+            now: call.received
+        )
+        query.breakID = parts.ownID(of: query.breakID, in: query.stream)
+        try call.narrow(&query)
+        return try await call.onReaders { [query] in
+            let document = try await parts.reportByAd(query)
+            return try call.answer(document, csv: document.csv, before: document.before)
+        }
+    }
 }
 
 extension OperationParameter {
+    fileprivate static let reportedFrom = OperationParameter(
+        "from",
+        in: .query,
+        "Only breaks that start at this instant or later: totals have no time of their own.",
+        Schema.instant(),
+        example: "2026-05-01T00:00:00Z"
+    )
+    fileprivate static let reportedTo = OperationParameter(
+        "to",
+        in: .query,
+        "Only breaks that start before this instant.",
+        Schema.instant(),
+        example: "2026-05-02T00:00:00Z"
+    )
+    fileprivate static let reportedBefore = OperationParameter(
+        "before",
+        in: .query,
+        "Only breaks with a lower number: where the page before ended.",
+        Schema.integer(0...Int.max),
+        example: 17
+    )
     fileprivate static let reportedAd = OperationParameter(
         "ad",
         in: .query,
@@ -150,18 +201,27 @@ extension OperationParameter {
 
 extension OperationAnswer {
     fileprivate static func report(_ description: String) -> OperationAnswer {
-        OperationAnswer(
+        .report(
             description,
             OperationContent(ReportDocument.schema, example: ReportDocument.example),
-            OperationContent(
-                MediaType.csv,
-                .inline(Schema.text("RFC 4180, a line for each ad of each break.")),
-                example: .string(
-                    ReportDocument.csvColumns.joined(separator: ",") + "\r\n"
-                        + "radio1,noon-1,spring-sale-30,Spring sale,2026-05-01T12:00:00.000000Z,2026-05-01T12:00:30.000000Z,"
-                        + "10,6,2,1,1,0,0,0,180000,true,1,true,\r\n"
-                )
-            )
+            "RFC 4180, a line for each ad of each break.",
+            example: ReportDocument.csvColumns.joined(separator: ",") + "\r\n"
+                + "radio1,noon-1,spring-sale-30,Spring sale,2026-05-01T12:00:00.000000Z,2026-05-01T12:00:30.000000Z,"
+                + "10,6,2,1,1,0,0,0,180000,true,1,true,\r\n"
+        )
+    }
+
+    /// A report as JSON, and as a table.
+    fileprivate static func report(
+        _ description: String,
+        _ json: OperationContent,
+        _ table: String,
+        example: String
+    ) -> OperationAnswer {
+        OperationAnswer(
+            description,
+            json,
+            OperationContent(MediaType.csv, .inline(Schema.text(table)), example: .string(example))
         )
         .with([
             OperationHeader("Link", "The next page, with rel=\"next\"; absent on the last one.", ["type": "string"])
@@ -193,8 +253,17 @@ extension OperationCall {
 
     /// A report as the request wants it.
     fileprivate func answer(_ document: ReportDocument) throws(Problem) -> HTTPAnswer {
+        try self.answer(document, csv: document.csv, before: document.before)
+    }
+
+    /// A document as the request wants it.
+    fileprivate func answer(
+        _ document: some GatewayDocument,
+        csv: @autoclosure () -> String,
+        before: UInt64?
+    ) throws(Problem) -> HTTPAnswer {
         var headers: HTTPFields = [.vary: "Accept"]
-        if let before = document.before {
+        if let before {
             headers[.link] = "<\(self.target(with: "before", "\(before)"))>; rel=\"next\""
         }
         switch self.query["format"] {
@@ -206,7 +275,7 @@ extension OperationCall {
                 return .json(document, headers: headers)
             }
         }
-        return HTTPAnswer(type: MediaType.csv, body: .bytes(Array(document.csv.utf8)), headers: headers)
+        return HTTPAnswer(type: MediaType.csv, body: .bytes(Array(csv().utf8)), headers: headers)
     }
 
     /// The target of this request, with another value of one parameter.
@@ -274,12 +343,29 @@ extension HTTPParts {
             throw self.refusal(error, of: query) ?? error
         }
         // Read after the report, so that what it counts is never ahead of the head beside it.
+        return ReportDocument(report, heads: await self.logHeads())
+    }
+
+    /// Asks the ledger for the totals of ads, page by page.
+    func reportByAd(_ query: ReportQuery) async throws -> AdReportDocument {
+        var totals = AdvertisementReport()
+        var query = query
+        var goesOn = true
+        while goesOn {
+            goesOn = totals.take(try await self.stores.ledger.report(query))
+            query.before = totals.last
+        }
+        return AdReportDocument(totals, heads: await self.logHeads())
+    }
+
+    /// The newest record of each lane, as far as the log tells.
+    private func logHeads() async -> [Lane: UInt64] {
         var heads: [Lane: UInt64] = [:]
         let lanes = [.breaks] + (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
         for lane in lanes {
             // The books can be read while the log is away: then its head is not told.
             heads[lane] = try? await self.stores.log.head(of: lane)
         }
-        return ReportDocument(report, heads: heads)
+        return heads
     }
 }

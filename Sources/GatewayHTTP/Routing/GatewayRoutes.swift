@@ -17,6 +17,8 @@ import NIOCore
 final class GatewayRoutes: Sendable {
     /// Makes the events that viewers read; `nil`: nothing tells what happens.
     let events: EventFeed?
+    /// Keeps what the gateway did, for viewers that come later.
+    let history: HistoryRecorder
     private let parts: HTTPParts
     private let table: OperationTable
     private let heads: RequestHeadRules
@@ -45,7 +47,8 @@ final class GatewayRoutes: Sendable {
         settings.interval = configuration.eventInterval
         settings.period = configuration.eventPeriod
         self.events = EventFeed(parts, settings: settings, limits: limits)
-        self.table = OperationTable(parts, events: self.events, limits: limits)
+        self.history = HistoryRecorder(parts)
+        self.table = OperationTable(parts, events: self.events, history: self.history, limits: limits)
         self.origins = RequestOrigins(rights, self.table)
         self.heads = RequestHeadRules(configuration, rights, self.origins)
         self.tools = RequestTools(

@@ -57,6 +57,14 @@ package struct ScreenLine: Hashable, Sendable {
         self.pieces.append(Piece(text: TextWidth.shown(text), style: style))
     }
 
+    /// Adds the pieces of another line.
+    package mutating func add(_ line: ScreenLine) { self.pieces += line.pieces }
+
+    /// Makes it so wide with spaces; a wider one stays as it is.
+    package mutating func pad(to columns: Int) {
+        self.add(String(repeating: " ", count: max(0, columns - self.columns)))
+    }
+
     /// The text alone.
     package var text: String { self.pieces.map(\.text).joined() }
 

@@ -25,8 +25,10 @@ package struct TopScreen {
     /// Where there are fewer columns, names get less, so that what became of ads fits; below the next, so that state and time do.
     private static let columnsForNamesMin = 135
     private static let columnsForCountsMin = 80
+    /// Where there are fewer columns, titles are short.
+    private static let columnsForTitlesMin = 110
 
-    private let state: TopState
+    let state: TopState
 
     package init(_ state: TopState) {
         self.state = state
@@ -51,7 +53,9 @@ package struct TopScreen {
         let room = max(0, self.state.size.rows - lines.count - 2)
         var body: [ScreenLine]
         switch self.state.face {
-        case .streams: body = self.streams(now)
+        case .streams:
+            body = self.streams(now)
+            body += self.funnels(room: room - body.count)
         case .detail(let stream): body = self.detail(stream, now)
         case .help: body = Self.help
         }
@@ -189,23 +193,32 @@ package struct TopScreen {
             isNumber: false,
             text: name
         )
+        // Where there is little room a column is as wide as what it shows, and its title is short.
+        let isCompact = size < Self.columnsForTitlesMin
+        func column(
+            _ title: String,
+            _ short: String,
+            _ usual: Int,
+            isNumber: Bool = true,
+            _ text: @escaping (Line, CountsEventDocument?) -> String
+        ) -> Column {
+            guard isCompact else { return Column(title: title, width: usual, isNumber: isNumber, text: text) }
+            let widest = width(short, usual) { text($0, self.state.counts[$0.stream]) }
+            return Column(title: short, width: widest, isNumber: isNumber, text: text)
+        }
         let before = [
-            Column(title: "NOTIFIED", width: 8, text: funnel { $0.notified.map { Int64($0) } }),
-            Column(title: "ASKED", width: 7, text: funnel(\.asked)),
+            column("NOTIFIED", "NOTIF", 8, funnel { $0.notified.map { Int64($0) } }),
+            column("ASKED", "ASKED", 7, funnel(\.asked)),
         ]
         let outcomes = [
-            Column(title: "DELIVERED", width: 9, text: funnel(\.delivered)),
-            Column(title: "PLAYED", width: 7, text: funnel(\.played)),
-            Column(title: "IGNORED", width: 7, text: funnel(\.ignored)),
-            Column(title: "FAILED", width: 7, text: funnel(\.failed)),
-            Column(title: "UNKNOWN", width: 7, text: funnel(\.unknown)),
+            column("DELIVERED", "DELIV", 9, funnel(\.delivered)), column("PLAYED", "PLAYED", 7, funnel(\.played)),
+            column("IGNORED", "IGNOR", 7, funnel(\.ignored)), column("FAILED", "FAILED", 7, funnel(\.failed)),
+            column("UNKNOWN", "UNKN", 7, funnel(\.unknown)),
         ]
         let all = [
-            streams,
-            Column(title: "LISTENERS", width: 9) { TopText.count($1?.listeners ?? $0.listeners) },
-            breaks,
-            Column(title: "STATE", width: 9, isNumber: false) { Self.focus(of: $0, $1).state },
-            Column(title: "TIME", width: isNarrow ? 10 : 12, isNumber: false) { line, _ in Self.time(of: line, now) },
+            streams, column("LISTENERS", "LISTEN", 9) { TopText.count($1?.listeners ?? $0.listeners) }, breaks,
+            column("STATE", "STATE", 9, isNumber: false) { Self.focus(of: $0, $1).state },
+            column("TIME", "TIME", isNarrow ? 10 : 12, isNumber: false) { line, _ in Self.time(of: line, now) },
         ]
         let funnels = size < 120 ? outcomes + before : before + outcomes
         var shownColumns = all + funnels
@@ -254,7 +267,7 @@ package struct TopScreen {
         var lines = [title, ScreenLine()]
         if let funnel = counts?.funnel {
             lines.append(ScreenLine("break \(counts?.break ?? "")", bold))
-            lines += self.bars(funnel)
+            lines += self.bars(funnel, columns: self.state.size.columns)
         } else {
             lines.append(ScreenLine(counts == nil ? "asking for counts" : "nothing was counted"))
         }
@@ -279,25 +292,6 @@ package struct TopScreen {
         return lines
     }
 
-    /// Sessions, and what became of ads, each as long as its share of the whole.
-    private func bars(_ funnel: CountsEventDocument.Funnel) -> [ScreenLine] {
-        let sessions = max(Int64(funnel.notified ?? 0), funnel.asked)
-        let rows: [(String, Int64?, Int64, TextStyle.Color)] = [
-            ("notified", funnel.notified.map { Int64($0) }, sessions, .cyan), ("asked", funnel.asked, sessions, .cyan),
-            ("delivered", funnel.delivered, funnel.delivered, .cyan),
-            ("played", funnel.played, funnel.delivered, .green), ("ignored", funnel.ignored, funnel.delivered, .yellow),
-            ("failed", funnel.failed, funnel.delivered, .red), ("unknown", funnel.unknown, funnel.delivered, .yellow),
-        ]
-        let width = max(0, self.state.size.columns - 26)
-        return rows.map { name, number, whole, color in
-            var line = ScreenLine(TextWidth.cell("  \(name)", 12))
-            line.add(TextWidth.cell(number.map { TopText.count($0) } ?? "-", 12, isNumber: true) + "  ")
-            let share = whole > 0 ? min(1, Double(number ?? 0) / Double(whole)) : 0
-            line.add(String(repeating: "█", count: Int((share * Double(width)).rounded())), TextStyle(color))
-            return line
-        }
-    }
-
     // MARK: - Below
 
     private static let help = [
@@ -313,6 +307,7 @@ package struct TopScreen {
         ScreenLine(),
         ScreenLine("notified and asked count listeners, the rest counts ads:"),
         ScreenLine("delivered = played + ignored + failed + unknown."),
+        ScreenLine("In a narrow terminal their names are short: DELIV, IGNOR, UNKN."),
         ScreenLine("Latencies are of the last minute, in milliseconds."),
     ]
 

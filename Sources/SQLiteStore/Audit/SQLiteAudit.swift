@@ -242,6 +242,8 @@ enum AuditSchema {
         add("break = ?", query.breakID?.description)
         add("principal = ?", query.principal)
         add("number < ?", query.before)
+        add("at_us >= ?", query.from?.microseconds)
+        add("at_us < ?", query.to?.microseconds)
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         arguments += [min(max(query.limit, 0), AuditLimits.auditPageMax + 1)]
         return

@@ -55,6 +55,8 @@ package final class InMemoryAudit: AuditStore {
                         && (query.breakID == nil || each.record.key?.id == query.breakID)
                         && (query.principal == nil || each.record.principal == query.principal)
                         && query.before.map { each.number < $0 } ?? true
+                        && query.from.map { $0 <= each.record.at } ?? true
+                        && query.to.map { each.record.at < $0 } ?? true
                 }
             return Array(found.prefix(min(query.limit, AuditLimits.auditPageMax + 1)))
         }

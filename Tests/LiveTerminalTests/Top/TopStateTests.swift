@@ -229,7 +229,7 @@ struct TopStateTests {
     @Test(arguments: [
         (135, ["BREAK", "STATE", "TIME", "NOTIFIED", "ASKED", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN"]),
         (120, ["BREAK", "STATE", "TIME", "NOTIFIED", "ASKED", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN"]),
-        (80, ["BREAK", "STATE", "TIME", "DELIVERED", "PLAYED", "IGNORED"]),
+        (80, ["BREAK", "STATE", "TIME", "DELIV", "PLAYED", "IGNOR", "FAILED", "UNKN"]),
         (40, ["STATE", "TIME"]),
     ])
     func `the most important columns are shown, however long names are`(columns: Int, shown: [String]) throws {
@@ -241,13 +241,34 @@ struct TopStateTests {
         state.apply(.streams(try Said.streams(1..<3, of: 2, running: [2], prefix: names), request))
         state.apply(.counts(try Said.counts(names + "2", break: String(repeating: "b", count: 64))))
         let head = try #require(state.line("STREAM"))
-        #expect(head.split(separator: " ").map { "\($0)" } == ["STREAM", "LISTENERS"] + shown)
+        #expect(
+            head.split(separator: " ").map { "\($0)" } == ["STREAM", columns < 110 ? "LISTEN" : "LISTENERS"] + shown
+        )
         for line in state.screen() where line.hasPrefix("r") || line.hasPrefix("STREAM") {
             #expect(line.trimmingSuffixSpaces.count <= columns)
         }
         #expect(state.line("left") != nil)
         let keys = try #require(state.line("q quit"))
         #expect(keys.count <= columns && keys.contains("? keys"))
+    }
+
+    @Test func `a large terminal shows what became of ads side by side`() throws {
+        var state = TopState(order: .stream, size: ScreenSize(columns: 200, rows: 50))
+        state.apply(.gateway(try Said.gateway()))
+        state.apply(.streams(try Said.streams(1..<6, of: 5, running: [4]), try #require(state.request)))
+        for number in 1..<6 { state.apply(.counts(try Said.counts("r\(number)"))) }
+        let screen = state.screen()
+        #expect(screen.count == 50)
+        // The one on air comes first; three stand side by side, and the other two below them.
+        let titles = screen.filter { $0.contains("break noon") }.map { $0.split(separator: " ") }
+        #expect(titles.map { $0.filter { $0.hasPrefix("r") } } == [["r4", "r1", "r2"], ["r3", "r5"]])
+        #expect(screen.filter { $0.contains("played") && $0.contains("█") }.count == 2)
+        for line in screen { #expect(line.count <= 200) }
+        // Without the room the table has it all.
+        state.apply(.resized(ScreenSize(columns: 200, rows: 20)))
+        #expect(state.line("break noon") == nil)
+        state.apply(.resized(ScreenSize(columns: 50, rows: 50)))
+        #expect(state.line("break noon") == nil)
     }
 
     @Test func `the help fits on a terminal of 80 columns`() throws {
