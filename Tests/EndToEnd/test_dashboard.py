@@ -4,7 +4,7 @@
 
     scripts/end-to-end.sh Dashboard DemoLive
 """
-import datetime, json, os, re, signal, subprocess, sys, tempfile, unittest, urllib.error, urllib.parse, urllib.request
+import datetime, json, os, re, signal, subprocess, sys, tempfile, unittest, wave, urllib.error, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
@@ -384,12 +384,16 @@ class Dashboard(unittest.TestCase):
             name, style, width, tag = page.evaluate(focused)
             self.assertNotEqual(tag, "BODY", seen)
             # Panels that scroll are there for the keyboard too; what they are called is long.
-            seen.append(name if len(name) < 40 else f"#{page.evaluate('document.activeElement.id')}")
+            place = name if len(name) < 40 else f"#{page.evaluate('document.activeElement.id')}"
+            # A date has a stop for each of its parts.
+            if not seen or seen[-1] != place:
+                seen.append(place)
             self.assertTrue(style != "none" and width >= 2, f"no one sees where the focus is: {name}")
             self.assertLess(len(seen), 60, seen)
         self.assertEqual(seen, [
-            page.text("#theme"), page.text("#token"), "search", "radio1", "radio2", "Publish a test break",
-            "Punch: noon", "Update: noon", "Cancel: noon", "Breaks and their books", "#books", "noon", "HTTP API", "OpenAPI", "Metrics"])
+            page.text("#theme"), page.text("#token"), "The last 1 h", "The last 6 h", "The last 24 h", "search", "radio1", "radio2",
+            "Pin", "Publish a test break", "Punch: noon", "Update: noon", "Cancel: noon", "Breaks and their books", "past-break", "past-ad",
+            "past-from", "past-until", "By ad", "Download CSV", "#books", "noon", "HTTP API", "OpenAPI", "Metrics"])
         # A tab is changed by the arrows.
         page.focus("#tab-books")
         page.press("ArrowRight")
@@ -609,7 +613,9 @@ class Dashboard(unittest.TestCase):
         page = self.steering_noon(start=broadcast_pb2.Start(now=True))
         self.end("noon")
         words = "[...document.querySelectorAll('#books .when-wide .badge')].map((each) => each.textContent).join()"
-        page.until("it is over, and not settled", f"{words} === 'Not settled' && {self.CARDS} === ''")
+        line = "document.querySelector('#books .settles')?.textContent"
+        final = r"/^Outcomes of noon may still come; final at \d\d:\d\d\.$/"
+        page.until("it is over, and it is said once when it is final", f"{final}.test({line}) && {words} === '' && {self.CARDS} === ''")
         # It looks again each minute; more often than the two times that the end itself gives cause for.
         page.hold(None)
         page.evaluate("""held.looks = 0; held.change = (text) => { held.looks += 1; return new Response(text); }; held.pattern = "/v1/reports?";
@@ -617,9 +623,9 @@ class Dashboard(unittest.TestCase):
         for looks in range(1, 6):
             page.evaluate("held.ahead += 61_000")
             page.until("it looks again", f"held.looks >= {looks}")
-        self.assertEqual(page.evaluate(words), "Not settled")
+        self.assertTrue(page.evaluate(f"{final}.test({line})"))
         page.evaluate("""held.change = (text) => new Response(text.replaceAll('"settled":false', '"settled":true')); held.ahead += 61_000;""")
-        page.until("they are settled", f"{words} === 'Balanced'")
+        page.until("they are settled", f"{words} === 'Balanced' && {line} === ''")
         self.stays_home(page)
 
     def test_a_break_that_is_held_does_not_hide_the_one_that_just_ended(self):
@@ -638,7 +644,128 @@ class Dashboard(unittest.TestCase):
         page.until("it has no start", "document.querySelector('#course-caption').textContent.includes('no start yet')")
         page.until("it is counted from when it was seen", "document.querySelector('#course').innerText.includes('first seen')")
         page.until("none is settled", "[...document.querySelectorAll('#books .when-wide .badge')].map((each) => `${each.dataset.state} ${each.textContent}`)"
-                   ".join() === 'open Not settled,open Not settled'")
+                   ".join() === 'open ,open '")
+
+    def test_the_history_is_searched_added_up_and_saved(self):
+        self.gateway()
+        listener = self.listener("radio1")
+        for name, ads in (("noon", ["first", "second"]), ("later", ["first"])):
+            self.publish("radio1", name, [ad(each) for each in ads], start=broadcast_pb2.Start(now=True))
+            delivery = listener.batch(name).batch.delivery
+            self.assertEqual(listener.acknowledge(name, delivery, {each: "played" for each in ads}).status, OK)
+            self.end(name)
+        page = self.dashboard("radio1")
+        rows = "[...document.querySelectorAll('#books tbody tr')].map((row) => [...row.querySelectorAll('.name, td.number')].map((each) => each.textContent).join(' ')).join()"
+        page.until("both are there", f"{rows} === 'later 1 1 0 0 0,noon 2 2 0 0 0'")
+
+        def fill(**fields):
+            for name, value in fields.items():
+                page.evaluate(f"""(() => {{ const field = document.querySelector("#past-{name}"); field.value = {json.dumps(value)};
+                    field.dispatchEvent(new Event("input", {{ bubbles: true }})); }})()""")
+
+        fill(**{"break": "noon"})
+        page.until("one is found", f"{rows} === 'noon 2 2 0 0 0'")
+        fill(**{"break": "", "ad": "second"})
+        page.until("one has that ad, with its counts", f"{rows} === 'noon 1 1 0 0 0'")
+        fill(ad="", **{"from": "2020-01-01", "until": "2020-01-02"})
+        page.until("none was then", "document.querySelector('#books .empty')?.textContent === 'No break of this page fits the search.'")
+        fill(until="2019-01-01")
+        page.until("it says what is wrong", "document.querySelector('#past-problem').textContent === 'The last day is before the first.'")
+        fill(until="")
+        page.until("both are since then", f"{rows} === 'later 1 1 0 0 0,noon 2 2 0 0 0'")
+        page.evaluate("""window.saved = null; URL.createObjectURL = (blob) => { window.saved = blob; return "#saved"; };""")
+        page.click("#past-csv")
+        page.until("there is a table", "window.saved !== null")
+        table = page.evaluate("window.saved.text()").splitlines()
+        self.assertEqual([line.split(",")[1] for line in table], ["break", "later", "noon", "noon"])
+        self.assertEqual(page.evaluate("window.saved.slice(0, 3).arrayBuffer().then((bytes) => [...new Uint8Array(bytes)].join())"), "239,187,191")
+        page.click("#past-by-ad")
+        page.until("ads are added up", "[...document.querySelectorAll('#books tbody tr')].map((row) => row.textContent.replaceAll(/\\s+/g, ' ')).length === 2"
+                   " && [...document.querySelectorAll('#books tbody tr:first-child td')].map((cell) => cell.textContent).join() === '2,2,2,0,0,0'")
+        page.evaluate("window.saved = null")
+        page.click("#past-csv")
+        page.until("there is a table of ads", "window.saved !== null")
+        self.assertEqual([line.split(",")[0] for line in page.evaluate("window.saved.text()").splitlines()][1:], ["first", "second"])
+        page.click("#tab-audit")
+        page.until("the audit is there", "document.querySelectorAll('#audit tbody tr').length === 4")
+        fill(**{"break": "noon"})
+        page.until("the audit is searched too", "document.querySelectorAll('#audit tbody tr').length === 2")
+        # What the command says.
+        said = self.server.run("report", "--stream", "radio1", "--by", "ad", "--since", "1h", "--format", "csv")
+        self.assertEqual([line.split(",")[:5] for line in said.splitlines()[1:]],
+                         [["first", "Ad first", "2", "2", "2"], ["second", "Ad second", "1", "1", "1"]])
+        self.assertEqual(len(json.loads(self.server.run("audit", "--since", "1h", "--json"))["entries"]), 4)
+        self.assertEqual(json.loads(self.server.run("report", "--until", "1h", "--json"))["breaks"], [])
+        self.stays_home(page)
+
+    def test_streams_are_pinned_side_by_side_and_stay_so(self):
+        self.gateway()
+        for stream in ("radio1", "radio2", "radio3"):
+            self.listener(stream)
+        self.publish("radio2", "noon", [ad("first")])
+        page = self.dashboard("radio1", width=1400, height=1_000)
+        self.until_there(page, "the streams are there", "#stream-rows .chosen")
+        self.assertFalse(page.evaluate("document.querySelector('#pins').checkVisibility()"))
+        for stream in ("radio1", "radio2"):
+            page.evaluate(f"[...document.querySelectorAll('#stream-rows button')].find((each) => each.textContent === '{stream}').click()")
+            page.until(f"{stream} is chosen", f"document.querySelector('#stream-title').textContent === '{stream}'")
+            page.focus("#pin")
+            page.press("Enter")
+            page.until(f"{stream} is pinned", f"document.querySelector('.pin[aria-label=\"Stream {stream}\"]') && document.querySelector('#pin').textContent === 'Pinned'")
+        tops = "[...document.querySelectorAll('.pin')].map((each) => each.getBoundingClientRect().top)"
+        self.assertEqual(len(set(page.evaluate(tops))), 1, "they do not stand side by side")
+        page.until("its break is told", "document.querySelector('.pin[aria-label=\"Stream radio2\"] .note').textContent === 'held · noon'")
+        self.punch("radio2", "noon")
+        page.until("it is on air", "document.querySelector('.pin[aria-label=\"Stream radio2\"]').dataset.state === 'live'")
+        for width, height in ((1400, 1_000), (820, 1_000), (390, 844)):
+            for dark in (False, True):
+                page.show(width, height, dark=dark)
+                self.until_drawn(page)
+                self.assertEqual(page.evaluate(CONTRAST)["poor"], [], f"{width}, dark: {dark}")
+                self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
+        # They are there again after a reload, until they are taken away.
+        page.go("about:blank")
+        page.go(self.origin)
+        page.until("they are there again", "document.querySelectorAll('.pin').length === 2")
+        page.until("with their breaks", "document.querySelector('.pin[aria-label=\"Stream radio2\"]').dataset.state === 'live'")
+        page.click("button[aria-label='Unpin radio1']")
+        page.until("one is left", "document.querySelectorAll('.pin').length === 1")
+        page.click("button[aria-label='Unpin radio2']")
+        page.until("none is left", "!document.querySelector('#pins').checkVisibility()")
+        self.assertEqual(page.evaluate("localStorage.length"), 0)
+        self.stays_home(page)
+
+    def test_what_was_before_the_page_was_opened_is_shown(self):
+        self.gateway()
+        self.listener("radio1")
+        until("the gateway has a sample with the listener",
+              lambda: any(each["listeners"] == 1 for each in self.server.get("/v1/history")["samples"]))
+        page = self.dashboard("radio1")
+        page.until("the listeners are drawn", "document.querySelector('#timeline-listeners .area-listeners')?.getAttribute('d')")
+        page.until("they are told in words", "document.querySelector('#timeline-listeners svg').getAttribute('aria-label') === 'Listeners: listeners 1.0 now, 1.0 at most'")
+        page.click("#timeline-spans button:nth-child(3)")
+        page.until("the day is asked for", "document.querySelector('#timeline-spans button:nth-child(3)').getAttribute('aria-pressed') === 'true'"
+                   " && document.querySelector('#timeline-about').textContent === 'kept from now on'")
+        self.stays_home(page)
+
+    def test_a_test_break_has_the_tone_of_the_gateway(self):
+        self.gateway()
+        listener = self.listener("radio1")
+        page = self.dashboard("radio1")
+        self.give_token(page)
+        page.click("#publish")
+        self.until_there(page, "the dialog is there", "#field-seconds")
+        page.evaluate("document.querySelector('#field-seconds').value = '61'; document.querySelector('#field-start').value = 'cued'")
+        page.click("#dialog button[type=submit]")
+        page.until("it says how long the tone is", "document.querySelector('#dialog .problem').textContent.includes('60 s at most')")
+        page.evaluate("document.querySelector('#field-break').value = 'try'; document.querySelector('#field-seconds').value = '2'")
+        page.click("#dialog button[type=submit]")
+        page.until("it is published", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
+        media = listener.batch("try").batch.advertisements[0].media[0]
+        self.assertEqual((media.url, media.type), (self.origin + "v1/test-tone?seconds=2", "audio/wav"))
+        with urllib.request.urlopen(media.url, timeout=PATIENCE) as answer:
+            with wave.open(answer) as sound:
+                self.assertEqual(sound.getnframes() / sound.getframerate(), 2)
 
     def test_a_small_phone_reaches_every_column(self):
         self.gateway()
@@ -649,7 +776,12 @@ class Dashboard(unittest.TestCase):
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 320)
         box = page.evaluate("(() => { const box = document.querySelector('.streams .table-box'); return [getComputedStyle(box).overflowX, box.scrollWidth - box.clientWidth]; })()")
         self.assertTrue(box[0] == "auto" or box[1] <= 0, box)
-        self.assertEqual(page.evaluate("document.querySelector('#books .when-narrow').checkVisibility()"), True)
+        # Its rows are stacked: every count is there with its name, and nothing is cut off.
+        cut = "(() => { const box = document.querySelector('#books .table-box'); return box.scrollWidth - box.clientWidth; })()"
+        self.assertLessEqual(page.evaluate(cut), 0)
+        self.assertEqual(page.evaluate("""[...document.querySelectorAll("#books tbody tr:first-child td[data-label]")]
+            .map((cell) => getComputedStyle(cell, "::before").content + cell.checkVisibility()).join()"""),
+            ",".join(f'"{each}"true' for each in ("start", "delivered", "played", "ignored", "failed", "unknown")))
         page.until("there is a clock", r"/^\d\d:\d\d:\d\d \S+$/.test(document.querySelector('#clock').textContent)")
         page.until("its title has the other time", "document.querySelector('#clock').title.endsWith('UTC')")
 

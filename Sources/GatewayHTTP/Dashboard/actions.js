@@ -8,6 +8,8 @@ import { STATE_WORDS } from "./model.js";
 import { count, element, isolated, moment, say, span } from "./plots.js";
 
 const MEDIA_KEY = "cuecast.testMedia";
+/// The longest tone that the gateway makes.
+const TONE_SECONDS_MAX = 60;
 
 /// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
 const CHANGES = {
@@ -165,13 +167,19 @@ export class Actions {
         { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
         { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
         { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
-        { name: "media", label: "Address of the sound or video", value: media, type: "url", isRequired: true, placeholder: "https://cdn.example.com/test.mp3" },
+        {
+          name: "media", label: "Address of the sound or video (optional)", value: media, type: "url", placeholder: "https://cdn.example.com/test.mp3",
+          hint: `Empty: a tone that this gateway makes, ${TONE_SECONDS_MAX} s at most. Players load it from ${this.client.base.host}.`,
+        },
       ],
+      check: ({ media: address, seconds }) => address || Number(seconds) <= TONE_SECONDS_MAX ? ""
+        : `The gateway’s tone lasts ${TONE_SECONDS_MAX} s at most: give an address, or fewer seconds.`,
       listeners: () => listenersOf(stream),
       run: (values) => {
         try { localStorage.setItem(MEDIA_KEY, values.media); } catch { /* It is asked for again. */ }
         const duration = `${Number(values.seconds)}s`;
-        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [{ url: values.media }] }] };
+        const tone = { url: new URL(`v1/test-tone?seconds=${Number(values.seconds)}`, this.client.base).href, type: "audio/wav" };
+        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [values.media ? { url: values.media } : tone] }] };
         if (values.start === "cued" || values.start === "now") body[values.start] = true;
         else body.in = values.start;
         return this.client.ask("PUT", `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(values.break)}`, { body });

@@ -98,7 +98,10 @@ export class GatewayClient extends EventTarget {
       throw new GatewayGone("The gateway does not answer.");
     }
     let document = {};
-    try { document = text ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
+    const isText = answer.ok && headers.Accept === "text/csv";
+    try { document = text && !isText ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
+    // Where the next page is, a table says in its head.
+    if (isText) return { text, next: /^<([^>]*)>; rel="next"$/.exec(answer.headers.get("Link") ?? "")?.[1] };
     if (!answer.ok) {
       // What stands between may answer for a gateway that is away.
       if ((answer.status === 502 || answer.status === 503 || answer.status === 504) && !document.code) {

@@ -8,6 +8,8 @@
 
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
+import { loadPins, reloadPinSoon } from "./pins.js";
+import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
@@ -132,6 +134,8 @@ function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
+  loadPins();
+  loadHistory();
   offer.load();
 }
 
@@ -158,6 +162,7 @@ client.addEventListener("counts", ({ detail }) => {
 
 client.addEventListener("break", ({ detail }) => {
   reloadLineSoon(detail.stream);
+  reloadPinSoon(detail.stream);
   if (detail.stream === state.chosen) {
     const known = state.breaks.get(detail.break);
     if (known && known.revision > detail.revision) return;

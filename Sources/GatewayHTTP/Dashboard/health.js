@@ -4,6 +4,7 @@
 // The figures at the top, and how the gateway itself does.
 
 import { $, client, onDraw, state } from "./model.js";
+import { onFirstHistory } from "./timeline.js";
 import { Bar, Spark, bytes, count, element, latency, mark, rate, say, showIn } from "./plots.js";
 
 /// A limit that was hit within so long is shown as one that is hit now.
@@ -139,6 +140,18 @@ function drawLimits(limits) {
 
 // MARK: What the gateway tells
 
+/// One sample of the first history stands for so many values of the small lines, which come once a second.
+const VALUES_PER_SAMPLE = 10;
+onFirstHistory(({ samples }) => {
+  for (const each of samples.slice(-12)) {
+    for (let value = 0; value < VALUES_PER_SAMPLE; value += 1) {
+      tiles.listeners.spark.push(each.listeners);
+      tiles.batches.spark.push(each.batches);
+      tiles.outcomes.spark.push(each.played + each.ignored + each.failed);
+      tiles.notices.spark.push(each.notices);
+    }
+  }
+});
 client.addEventListener("gateway", ({ detail }) => {
   tiles.listeners.spark.push(detail.listeners);
   tiles.batches.spark.push(detail.rates?.batches);

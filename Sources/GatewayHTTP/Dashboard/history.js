@@ -3,13 +3,19 @@
 
 // The history: breaks and their books, and the requested changes.
 
-import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
-import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
+import { Refused } from "./client.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
+import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
 const UNSETTLED_MS = 60_000;
+/// After so long the counts of a break that is over are final.
+const SETTLES_AFTER_MS = 600_000;
+/// The most pages of one file: 500 breaks on each.
+const CSV_PAGES_MAX = 100;
+const CSV_PAGE = 500;
 
 for (const name of ["books", "audit"]) {
   const tab = $(`tab-${name}`);
@@ -30,8 +36,92 @@ function showTab(name) {
     mark($(`tab-${each}`), "tabindex", each === name ? null : "-1");
     $(each).hidden = each !== name;
   }
+  // The audit knows no ads, and has no table of its own to download.
+  for (const each of ["past-ad-field", "past-tools"]) $(each).hidden = name === "audit";
   loadPast();
 }
+
+// MARK: Search
+
+/// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
+function dayAt(text, daysLater = 0) {
+  const [year, month, day] = text.split("-").map(Number);
+  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
+}
+
+/// The search, as parameters of a request. The last day is part of it.
+function searched(withAd = true) {
+  const { break: name, ad, from, until } = state.filter;
+  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
+}
+export function isSearching() { return Object.values(state.filter).some(Boolean); }
+
+function search() {
+  const [from, until] = [$("past-from").value, $("past-until").value];
+  const isTurned = from && until && until < from;
+  $("past-until").setCustomValidity(isTurned ? "The last day is before the first." : "");
+  say($("past-problem"), isTurned ? "The last day is before the first." : $("past-break").checkValidity() ? "" : "A break has letters, digits, dots, lines and hyphens.");
+  if (!$("past-search").checkValidity()) return;
+  state.filter = { break: $("past-break").value.trim(), ad: $("past-ad").value.trim(), from, until };
+  startAgain();
+}
+
+/// The newest page of what is searched for now.
+function startAgain() {
+  state.booksBefore = [];
+  state.auditBefore = [];
+  state.books = null;
+  state.audit = null;
+  state.openBreak = "";
+  drawPast();
+  loadPast();
+}
+
+$("past-search").addEventListener("input", later(search, 300));
+$("past-search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  search();
+});
+$("past-by-ad").addEventListener("click", () => {
+  state.isByAd = !state.isByAd;
+  mark($("past-by-ad"), "aria-pressed", String(state.isByAd));
+  announce(state.isByAd ? "Totals by ad" : "Breaks one by one");
+  startAgain();
+});
+$("past-csv").addEventListener("click", async () => {
+  if (!state.chosen || $("past-csv").getAttribute("aria-disabled")) return;
+  disable($("past-csv"), true);
+  try {
+    await download();
+  } catch (error) {
+    complain(error);
+    say($("past-problem"), error.message);
+  }
+  disable($("past-csv"), false);
+});
+
+/// Saves all that is searched for as one table.
+async function download() {
+  const { chosen, isByAd } = state;
+  const parts = [];
+  let path = isByAd ? "v1/reports/ads" : "v1/reports";
+  let query = { stream: chosen, ...searched(), ...(isByAd ? {} : { limit: CSV_PAGE }) };
+  for (let page = 0; path && page < CSV_PAGES_MAX; page += 1) {
+    const { text, next } = await client.ask("GET", path, { query, headers: { Accept: "text/csv" } });
+    // Each page begins with the names of the columns.
+    parts.push(page ? text.slice(text.indexOf("\n") + 1) : text);
+    path = next?.replace(/^\//, "");
+    query = {};
+  }
+  if (path) say($("past-problem"), "The file has the newest breaks only: search for less at a time.");
+  // The mark tells spreadsheets that it is UTF-8.
+  const address = URL.createObjectURL(new Blob(["\uFEFF", ...parts], { type: "text/csv;charset=utf-8" }));
+  element("a", { href: address, download: `cuecast-${chosen}${isByAd ? "-ads" : ""}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  announce("The table is downloaded");
+}
+
+// MARK: Pages
 
 /// Loads the page of history that is in view.
 export function loadPast() {
@@ -42,9 +132,16 @@ export function loadPast() {
 /// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
 function partOf(name, path, limit) {
   return new Part(async () => {
-    const { chosen } = state, before = state[`${name}Before`].at(-1);
-    const page = await client.get(path, { stream: chosen, before, limit });
-    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1)) return null;
+    const { chosen, filter, isByAd } = state, before = state[`${name}Before`].at(-1);
+    const isAds = name === "books" && isByAd;
+    let page;
+    try {
+      page = await client.get(isAds ? "v1/reports/ads" : path, { stream: chosen, ...searched(name === "books"), before, ...(isAds ? {} : { limit }) });
+    } catch (error) {
+      if (error instanceof Refused && error.status === 400) say($("past-problem"), error.message);
+      throw error;
+    }
+    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1) || filter !== state.filter || isByAd !== state.isByAd) return null;
     return () => {
       state[name] = page;
       drawPast();
@@ -58,7 +155,7 @@ let unsettledAsked = 0;
 export function reloadUnsettled() {
   const now = client.now();
   if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
-  if (!state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
+  if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
   unsettledAsked = performance.now();
   loadPast();
 }
@@ -75,15 +172,20 @@ function totalOf(each) {
 
 export function drawPast() {
   const books = $("books"), audit = $("audit");
-  showIn(books, JSON.stringify([state.chosen, state.books?.breaks, state.books?.breaks.map(totalOf), state.books?.before, state.openBreak]), () => {
-    if (!state.books?.breaks.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? "No break has been published on this stream yet." : "Loading")];
+  const list = state.books?.ads ?? state.books?.breaks;
+  showIn(books, JSON.stringify([state.chosen, list, state.isByAd ? "" : list?.map(totalOf), state.books?.before, state.openBreak, unsettledLine()]), () => {
+    const pages = state.books ? pager("breaks", state.booksBefore, state.books.before) : "";
+    if (!list?.length) {
+      const none = isSearching() ? "No break of this page fits the search." : "No break has been published on this stream yet.";
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? none : "Loading"), isSearching() ? pages : ""];
     }
-    return [booksTable(), pager("breaks", state.booksBefore, state.books.before)];
+    if (state.books.ads) return [adsTable(), pages];
+    return [element("p", { class: "note settles" }, unsettledLine()), booksTable(), pages];
   });
   showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
     if (!state.audit?.entries.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "This stream’s breaks have no requested changes yet." : "Loading")];
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? isSearching() ? "No requested change of this page fits the search." : "This stream’s breaks have no requested changes yet." : "Loading"),
+        isSearching() && state.audit ? pager("lines", state.auditBefore, state.audit.before) : ""];
     }
     return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
   });
@@ -93,12 +195,47 @@ export function drawPast() {
 function verdictOf(each, fate) {
   if (fate) return [fate, STATE_WORDS[fate]];
   if (!each.balanced) return ["unbalanced", "Not balanced"];
-  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", "Not settled", "outcomes may still come"];
+  // Of those that are not final one line above the table tells.
+  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
+}
+
+const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/// Which counts may still change, and until when: said once for all rows.
+function unsettledLine() {
+  if (state.isByAd) return "";
+  const now = client.now();
+  const over = (state.books?.breaks ?? []).filter((each) => !each.settled && !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now);
+  if (!over.length) return "";
+  const ends = over.map(endOf);
+  const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
+  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
+}
+
+/// The cells of counts, each with the name that stands before it where rows are stacked.
+function countCells(counts) {
+  return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
+}
+
+function headOf(...columns) {
+  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
+}
+const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
+
+/// The totals of each ad over all breaks that are searched for.
+function adsTable() {
+  const { ads, breaks } = state.books;
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
+    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
+    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
+      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
+      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
 }
 
 function booksTable() {
   const now = client.now();
-  const body = element("tbody");
+  const body = element("tbody", { role: "rowgroup" });
   for (const each of state.books.breaks) {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
@@ -109,16 +246,15 @@ function booksTable() {
     const [verdict, word, title] = verdictOf(each, fate);
     const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
     // On a phone the verdict stands below the name: the last column is far away there.
-    body.append(element("tr", {}, element("th", { scope: "row" }, button, badge("when-narrow")),
-      element("td", {}, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
-      ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(totalOf(each)[kind]))),
-      element("td", { class: "when-wide" }, badge(""))));
+    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
+      element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
+      ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
-          element("td", {}, span(ad.durationMilliseconds)),
-          ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(ad.counts[kind]))),
-          element("td", { class: "when-wide" }, ad.counts.balanced ? "" : "Not balanced")));
+        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
+          element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
+          ...countCells(ad.counts),
+          element("td", { class: "when-wide", role: "cell" }, ad.counts.balanced ? "" : "Not balanced")));
       }
       const facts = [
         `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
@@ -127,26 +263,25 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad" }, element("td", { colspan: 8, class: "note" }, facts)));
+      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
     }
   }
-  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
     element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Break"), element("th", { scope: "col" }, "Start"),
-      ...["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => element("th", { scope: "col", class: "number" }, word)),
-      element("th", { scope: "col", class: "when-wide" }, "Books"))), body));
+    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
 }
 
 function auditTable() {
   const now = client.now();
-  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+  const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
     element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
-    element("thead", {}, element("tr", {}, ...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => element("th", { scope: "col" }, word)))),
-    element("tbody", {}, ...state.audit.entries.map((each) => element("tr", {},
-      element("td", {}, moment(Date.parse(each.at), now)), element("td", {}, each.by ?? "–"),
-      element("td", {}, each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
-      element("td", {}, each.action), element("td", {}, each.break ?? "–"),
-      element("td", {}, element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
+    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
+    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
+      cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
+      cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
+      cell("asked for", each.action), cell("break", each.break ?? "–"),
+      cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
         element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
 }
 

@@ -21,6 +21,7 @@ export const state = {
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+  filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
 };
 
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
@@ -107,6 +108,7 @@ export function mayPass(error) { return error instanceof GatewayGone || (error i
 export function watch() {
   const names = state.lines.map((line) => line.stream);
   if (state.chosen) names.push(state.chosen);
+  names.push(...state.pins);
   client.watch(names);
 }
 

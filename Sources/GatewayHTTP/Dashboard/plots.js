@@ -240,7 +240,7 @@ export class Course {
   }
 }
 
-function niceTop(most) {
+export function niceTop(most) {
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 2, 4, 5, 10].map((each) => each * power).find((each) => each >= most) ?? most;
 }

@@ -227,7 +227,7 @@ const FAR_AHEAD_MS = 600_000;
 /// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
 function shownBreak() {
   const counts = state.counts.get(state.chosen);
-  const books = state.books?.breaks ?? [];
+  const books = state.books?.breaks?.length === undefined ? [] : state.books.breaks;
   const now = client.now();
   let found = books.find((each) => each.break === state.openBreak);
   const isOpened = found !== undefined;

@@ -20,6 +20,8 @@ import { STATE_WORDS } from "./model.js";
 import { count, element, isolated, moment, say, span } from "./plots.js";
 
 const MEDIA_KEY = "cuecast.testMedia";
+/// The longest tone that the gateway makes.
+const TONE_SECONDS_MAX = 60;
 
 /// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
 const CHANGES = {
@@ -177,13 +179,19 @@ export class Actions {
         { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
         { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
         { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
-        { name: "media", label: "Address of the sound or video", value: media, type: "url", isRequired: true, placeholder: "https://cdn.example.com/test.mp3" },
+        {
+          name: "media", label: "Address of the sound or video (optional)", value: media, type: "url", placeholder: "https://cdn.example.com/test.mp3",
+          hint: `Empty: a tone that this gateway makes, ${TONE_SECONDS_MAX} s at most. Players load it from ${this.client.base.host}.`,
+        },
       ],
+      check: ({ media: address, seconds }) => address || Number(seconds) <= TONE_SECONDS_MAX ? ""
+        : `The gateway’s tone lasts ${TONE_SECONDS_MAX} s at most: give an address, or fewer seconds.`,
       listeners: () => listenersOf(stream),
       run: (values) => {
         try { localStorage.setItem(MEDIA_KEY, values.media); } catch { /* It is asked for again. */ }
         const duration = `${Number(values.seconds)}s`;
-        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [{ url: values.media }] }] };
+        const tone = { url: new URL(`v1/test-tone?seconds=${Number(values.seconds)}`, this.client.base).href, type: "audio/wav" };
+        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [values.media ? { url: values.media } : tone] }] };
         if (values.start === "cued" || values.start === "now") body[values.start] = true;
         else body.in = values.start;
         return this.client.ask("PUT", `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(values.break)}`, { body });
@@ -415,7 +423,10 @@ export class GatewayClient extends EventTarget {
       throw new GatewayGone("The gateway does not answer.");
     }
     let document = {};
-    try { document = text ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
+    const isText = answer.ok && headers.Accept === "text/csv";
+    try { document = text && !isText ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
+    // Where the next page is, a table says in its head.
+    if (isText) return { text, next: /^<([^>]*)>; rel="next"$/.exec(answer.headers.get("Link") ?? "")?.[1] };
     if (!answer.ok) {
       // What stands between may answer for a gateway that is away.
       if ((answer.status === 502 || answer.status === 503 || answer.status === 504) && !document.code) {
@@ -669,7 +680,7 @@ a { color: var(--accent); }
 button, input, select { font: inherit; color: inherit; }
 code { font: 0.95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+:focus-visible, input[type="date"]:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
 h2:focus-visible, .streams:focus-visible { outline-offset: 4px; border-radius: 4px; }
 
 .hidden-text {
@@ -756,6 +767,33 @@ main { display: grid; gap: 16px; padding: 16px 24px 24px; max-width: 1560px; mar
 .note { font-size: 12px; font-weight: 400; }
 .empty { padding: 18px 0; }
 
+/* What happened over time */
+
+.choices { display: flex; gap: 6px; }
+button.quiet[aria-pressed="true"] { background: var(--accent-soft); border-color: var(--accent); color: var(--accent); }
+.timeline-body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 8px 28px; }
+.timeline figcaption { color: var(--soft); font-size: 12px; }
+.timeline-plot { height: 120px; }
+.area-listeners { fill: var(--accent); opacity: 0.55; }
+.key::before { content: ""; display: inline-block; width: 9px; height: 9px; margin: 0 4px 0 6px; border-radius: 2px; background: var(--played); }
+.key-ignored::before { background: var(--ignored); }
+.key-failed::before { background: var(--failed); }
+
+/* Pinned streams */
+
+.pins { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 12px; }
+.pin { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 10px; background: var(--panel); box-shadow: var(--shadow); }
+.pin[aria-current] { border-color: var(--accent); }
+.pin[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); }
+.pin-head { display: flex; align-items: center; gap: 8px; min-width: 0; }
+.pin-head h3 { font-size: 14px; overflow-wrap: anywhere; }
+.pin-head .quiet { margin-left: auto; min-height: 28px; padding: 2px 10px; }
+.pin .bar-box { height: 6px; }
+.pin-counts { display: grid; grid-template-columns: 1fr 1fr; gap: 2px 14px; font-size: 12px; }
+.pin-counts > div { display: flex; justify-content: space-between; gap: 8px; }
+.pin-counts dt { color: var(--soft); }
+.pin-counts dd { font-weight: 600; white-space: nowrap; }
+
 /* Tables */
 
 .table-box { overflow-x: auto; margin: 0 -16px; padding: 0 16px; }
@@ -800,7 +838,7 @@ button.name:hover { text-decoration: underline; }
 
 /* Breaks */
 
-.breaks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 244px), 1fr)); gap: 12px; }
+.breaks { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 244px), 1fr)); gap: 12px; }
 .breaks .empty { grid-column: 1 / -1; padding: 8px 0; }
 .break { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 9px; background: var(--raised); }
 .break[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); background: var(--good-soft); }
@@ -856,6 +894,14 @@ button.name:hover { text-decoration: underline; }
 #audit td:last-child { white-space: normal; min-width: 200px; }
 
 .badge.when-narrow { display: none; }
+#past-search { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)) auto; gap: 8px 12px; align-items: end; margin-bottom: 10px; }
+#past-search .field { min-width: 0; }
+#past-search input { min-width: 0; }
+#past-search label { font-size: 12px; color: var(--soft); }
+.past-tools { display: flex; gap: 8px; }
+.past-tools button { min-height: 36px; }
+#past-problem:empty, .settles:empty { display: none; }
+.settles { padding-bottom: 6px; }
 
 /* Health */
 
@@ -912,7 +958,12 @@ dialog button { min-height: 36px; }
 @media (max-width: 1199px) {
   .tiles { grid-template-columns: repeat(3, minmax(0, 1fr)); }
 }
+@media (max-width: 1199px) {
+  #past-search { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+  .past-tools { grid-column: 1 / -1; }
+}
 @media (max-width: 899px) {
+  .timeline-body { grid-template-columns: minmax(0, 1fr); }
   .columns, .funnel-body { grid-template: none / minmax(0, 1fr); }
   .detail, .health { grid-area: auto; }
   .detail, #stream { scroll-margin-top: 60px; }
@@ -938,6 +989,24 @@ dialog button { min-height: 36px; }
   #stream-table thead th:first-child { width: auto; }
   .when-wide { display: none; }
   .badge.when-narrow { display: table; margin-top: 3px; }
+  .badge.when-narrow:empty { display: none; }
+  #past-search { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  .past-tools button, .choices button { flex: 1; }
+  .choices { width: 100%; }
+
+  /* A row stands as a block, each number with its name: no column is cut off. */
+  .stacked, .stacked tbody, .stacked caption { display: block; }
+  .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stacked tr { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 16px; padding: 8px 0; border-top: 1px solid var(--line); }
+  .stacked tr.ad { padding-inline: 14px; background: var(--raised); }
+  .stacked tr :is(th, td) { border: 0; padding: 2px 0 !important; text-align: left; }
+  .stacked tr :is(th, td[colspan]) { grid-column: 1 / -1; }
+  .stacked td[data-label] { display: flex; justify-content: space-between; gap: 10px; white-space: normal !important; overflow-wrap: anywhere; }
+  .stacked td[data-label]::before { content: attr(data-label); color: var(--soft); }
+  .stacked .when-wide { display: none; }
+}
+@media (max-width: 359px) {
+  #past-search { grid-template-columns: minmax(0, 1fr); }
 }
 @media (max-width: 399px) {
   .funnel, .funnel tbody { display: block; }
@@ -968,6 +1037,8 @@ dialog button { min-height: 36px; }
 
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
+import { loadPins, reloadPinSoon } from "./pins.js";
+import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
@@ -1092,6 +1163,8 @@ function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
+  loadPins();
+  loadHistory();
   offer.load();
 }
 
@@ -1118,6 +1191,7 @@ client.addEventListener("counts", ({ detail }) => {
 
 client.addEventListener("break", ({ detail }) => {
   reloadLineSoon(detail.stream);
+  reloadPinSoon(detail.stream);
   if (detail.stream === state.chosen) {
     const known = state.breaks.get(detail.break);
     if (known && known.revision > detail.revision) return;
@@ -1174,6 +1248,7 @@ tick();
 // The figures at the top, and how the gateway itself does.
 
 import { $, client, onDraw, state } from "./model.js";
+import { onFirstHistory } from "./timeline.js";
 import { Bar, Spark, bytes, count, element, latency, mark, rate, say, showIn } from "./plots.js";
 
 /// A limit that was hit within so long is shown as one that is hit now.
@@ -1309,6 +1384,18 @@ function drawLimits(limits) {
 
 // MARK: What the gateway tells
 
+/// One sample of the first history stands for so many values of the small lines, which come once a second.
+const VALUES_PER_SAMPLE = 10;
+onFirstHistory(({ samples }) => {
+  for (const each of samples.slice(-12)) {
+    for (let value = 0; value < VALUES_PER_SAMPLE; value += 1) {
+      tiles.listeners.spark.push(each.listeners);
+      tiles.batches.spark.push(each.batches);
+      tiles.outcomes.spark.push(each.played + each.ignored + each.failed);
+      tiles.notices.spark.push(each.notices);
+    }
+  }
+});
 client.addEventListener("gateway", ({ detail }) => {
   tiles.listeners.spark.push(detail.listeners);
   tiles.batches.spark.push(detail.rates?.batches);
@@ -1330,13 +1417,19 @@ onDraw(drawHealth);
 
 // The history: breaks and their books, and the requested changes.
 
-import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
-import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
+import { Refused } from "./client.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
+import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
 const UNSETTLED_MS = 60_000;
+/// After so long the counts of a break that is over are final.
+const SETTLES_AFTER_MS = 600_000;
+/// The most pages of one file: 500 breaks on each.
+const CSV_PAGES_MAX = 100;
+const CSV_PAGE = 500;
 
 for (const name of ["books", "audit"]) {
   const tab = $(`tab-${name}`);
@@ -1357,8 +1450,92 @@ function showTab(name) {
     mark($(`tab-${each}`), "tabindex", each === name ? null : "-1");
     $(each).hidden = each !== name;
   }
+  // The audit knows no ads, and has no table of its own to download.
+  for (const each of ["past-ad-field", "past-tools"]) $(each).hidden = name === "audit";
   loadPast();
 }
+
+// MARK: Search
+
+/// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
+function dayAt(text, daysLater = 0) {
+  const [year, month, day] = text.split("-").map(Number);
+  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
+}
+
+/// The search, as parameters of a request. The last day is part of it.
+function searched(withAd = true) {
+  const { break: name, ad, from, until } = state.filter;
+  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
+}
+export function isSearching() { return Object.values(state.filter).some(Boolean); }
+
+function search() {
+  const [from, until] = [$("past-from").value, $("past-until").value];
+  const isTurned = from && until && until < from;
+  $("past-until").setCustomValidity(isTurned ? "The last day is before the first." : "");
+  say($("past-problem"), isTurned ? "The last day is before the first." : $("past-break").checkValidity() ? "" : "A break has letters, digits, dots, lines and hyphens.");
+  if (!$("past-search").checkValidity()) return;
+  state.filter = { break: $("past-break").value.trim(), ad: $("past-ad").value.trim(), from, until };
+  startAgain();
+}
+
+/// The newest page of what is searched for now.
+function startAgain() {
+  state.booksBefore = [];
+  state.auditBefore = [];
+  state.books = null;
+  state.audit = null;
+  state.openBreak = "";
+  drawPast();
+  loadPast();
+}
+
+$("past-search").addEventListener("input", later(search, 300));
+$("past-search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  search();
+});
+$("past-by-ad").addEventListener("click", () => {
+  state.isByAd = !state.isByAd;
+  mark($("past-by-ad"), "aria-pressed", String(state.isByAd));
+  announce(state.isByAd ? "Totals by ad" : "Breaks one by one");
+  startAgain();
+});
+$("past-csv").addEventListener("click", async () => {
+  if (!state.chosen || $("past-csv").getAttribute("aria-disabled")) return;
+  disable($("past-csv"), true);
+  try {
+    await download();
+  } catch (error) {
+    complain(error);
+    say($("past-problem"), error.message);
+  }
+  disable($("past-csv"), false);
+});
+
+/// Saves all that is searched for as one table.
+async function download() {
+  const { chosen, isByAd } = state;
+  const parts = [];
+  let path = isByAd ? "v1/reports/ads" : "v1/reports";
+  let query = { stream: chosen, ...searched(), ...(isByAd ? {} : { limit: CSV_PAGE }) };
+  for (let page = 0; path && page < CSV_PAGES_MAX; page += 1) {
+    const { text, next } = await client.ask("GET", path, { query, headers: { Accept: "text/csv" } });
+    // Each page begins with the names of the columns.
+    parts.push(page ? text.slice(text.indexOf("\n") + 1) : text);
+    path = next?.replace(/^\//, "");
+    query = {};
+  }
+  if (path) say($("past-problem"), "The file has the newest breaks only: search for less at a time.");
+  // The mark tells spreadsheets that it is UTF-8.
+  const address = URL.createObjectURL(new Blob(["\uFEFF", ...parts], { type: "text/csv;charset=utf-8" }));
+  element("a", { href: address, download: `cuecast-${chosen}${isByAd ? "-ads" : ""}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  announce("The table is downloaded");
+}
+
+// MARK: Pages
 
 /// Loads the page of history that is in view.
 export function loadPast() {
@@ -1369,9 +1546,16 @@ export function loadPast() {
 /// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
 function partOf(name, path, limit) {
   return new Part(async () => {
-    const { chosen } = state, before = state[`${name}Before`].at(-1);
-    const page = await client.get(path, { stream: chosen, before, limit });
-    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1)) return null;
+    const { chosen, filter, isByAd } = state, before = state[`${name}Before`].at(-1);
+    const isAds = name === "books" && isByAd;
+    let page;
+    try {
+      page = await client.get(isAds ? "v1/reports/ads" : path, { stream: chosen, ...searched(name === "books"), before, ...(isAds ? {} : { limit }) });
+    } catch (error) {
+      if (error instanceof Refused && error.status === 400) say($("past-problem"), error.message);
+      throw error;
+    }
+    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1) || filter !== state.filter || isByAd !== state.isByAd) return null;
     return () => {
       state[name] = page;
       drawPast();
@@ -1385,7 +1569,7 @@ let unsettledAsked = 0;
 export function reloadUnsettled() {
   const now = client.now();
   if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
-  if (!state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
+  if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
   unsettledAsked = performance.now();
   loadPast();
 }
@@ -1402,15 +1586,20 @@ function totalOf(each) {
 
 export function drawPast() {
   const books = $("books"), audit = $("audit");
-  showIn(books, JSON.stringify([state.chosen, state.books?.breaks, state.books?.breaks.map(totalOf), state.books?.before, state.openBreak]), () => {
-    if (!state.books?.breaks.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? "No break has been published on this stream yet." : "Loading")];
+  const list = state.books?.ads ?? state.books?.breaks;
+  showIn(books, JSON.stringify([state.chosen, list, state.isByAd ? "" : list?.map(totalOf), state.books?.before, state.openBreak, unsettledLine()]), () => {
+    const pages = state.books ? pager("breaks", state.booksBefore, state.books.before) : "";
+    if (!list?.length) {
+      const none = isSearching() ? "No break of this page fits the search." : "No break has been published on this stream yet.";
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? none : "Loading"), isSearching() ? pages : ""];
     }
-    return [booksTable(), pager("breaks", state.booksBefore, state.books.before)];
+    if (state.books.ads) return [adsTable(), pages];
+    return [element("p", { class: "note settles" }, unsettledLine()), booksTable(), pages];
   });
   showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
     if (!state.audit?.entries.length) {
-      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "This stream’s breaks have no requested changes yet." : "Loading")];
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? isSearching() ? "No requested change of this page fits the search." : "This stream’s breaks have no requested changes yet." : "Loading"),
+        isSearching() && state.audit ? pager("lines", state.auditBefore, state.audit.before) : ""];
     }
     return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
   });
@@ -1420,12 +1609,47 @@ export function drawPast() {
 function verdictOf(each, fate) {
   if (fate) return [fate, STATE_WORDS[fate]];
   if (!each.balanced) return ["unbalanced", "Not balanced"];
-  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", "Not settled", "outcomes may still come"];
+  // Of those that are not final one line above the table tells.
+  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
+}
+
+const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/// Which counts may still change, and until when: said once for all rows.
+function unsettledLine() {
+  if (state.isByAd) return "";
+  const now = client.now();
+  const over = (state.books?.breaks ?? []).filter((each) => !each.settled && !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now);
+  if (!over.length) return "";
+  const ends = over.map(endOf);
+  const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
+  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
+}
+
+/// The cells of counts, each with the name that stands before it where rows are stacked.
+function countCells(counts) {
+  return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
+}
+
+function headOf(...columns) {
+  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
+}
+const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
+
+/// The totals of each ad over all breaks that are searched for.
+function adsTable() {
+  const { ads, breaks } = state.books;
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
+    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
+    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
+      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
+      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
 }
 
 function booksTable() {
   const now = client.now();
-  const body = element("tbody");
+  const body = element("tbody", { role: "rowgroup" });
   for (const each of state.books.breaks) {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
@@ -1436,16 +1660,15 @@ function booksTable() {
     const [verdict, word, title] = verdictOf(each, fate);
     const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
     // On a phone the verdict stands below the name: the last column is far away there.
-    body.append(element("tr", {}, element("th", { scope: "row" }, button, badge("when-narrow")),
-      element("td", {}, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
-      ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(totalOf(each)[kind]))),
-      element("td", { class: "when-wide" }, badge(""))));
+    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
+      element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
+      ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
-          element("td", {}, span(ad.durationMilliseconds)),
-          ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(ad.counts[kind]))),
-          element("td", { class: "when-wide" }, ad.counts.balanced ? "" : "Not balanced")));
+        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
+          element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
+          ...countCells(ad.counts),
+          element("td", { class: "when-wide", role: "cell" }, ad.counts.balanced ? "" : "Not balanced")));
       }
       const facts = [
         `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
@@ -1454,26 +1677,25 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad" }, element("td", { colspan: 8, class: "note" }, facts)));
+      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
     }
   }
-  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
     element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Break"), element("th", { scope: "col" }, "Start"),
-      ...["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => element("th", { scope: "col", class: "number" }, word)),
-      element("th", { scope: "col", class: "when-wide" }, "Books"))), body));
+    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
 }
 
 function auditTable() {
   const now = client.now();
-  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+  const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
     element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
-    element("thead", {}, element("tr", {}, ...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => element("th", { scope: "col" }, word)))),
-    element("tbody", {}, ...state.audit.entries.map((each) => element("tr", {},
-      element("td", {}, moment(Date.parse(each.at), now)), element("td", {}, each.by ?? "–"),
-      element("td", {}, each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
-      element("td", {}, each.action), element("td", {}, each.break ?? "–"),
-      element("td", {}, element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
+    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
+    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
+      cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
+      cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
+      cell("asked for", each.action), cell("break", each.break ?? "–"),
+      cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
         element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
 }
 
@@ -1535,6 +1757,20 @@ function pager(what, stack, before) {
   <main id="main">
     <section class="tiles" aria-label="The gateway now" id="tiles"></section>
 
+    <section class="panel timeline" aria-labelledby="timeline-title" id="timeline">
+      <div class="panel-head">
+        <h2 id="timeline-title">Over time</h2>
+        <p class="count" id="timeline-about"></p>
+        <div class="choices" id="timeline-spans" role="group" aria-label="How far back"></div>
+      </div>
+      <div class="timeline-body">
+        <figure><figcaption>Listeners</figcaption><div class="timeline-plot" id="timeline-listeners"></div></figure>
+        <figure><figcaption>Outcomes / s: <span class="key key-played">played</span> <span class="key key-ignored">ignored</span> <span class="key key-failed">failed</span></figcaption><div class="timeline-plot" id="timeline-outcomes"></div></figure>
+      </div>
+    </section>
+
+    <section class="pins" id="pins" aria-label="Pinned streams" hidden></section>
+
     <div class="columns">
       <section class="panel streams" aria-labelledby="streams-title" id="streams" tabindex="-1">
         <div class="panel-head">
@@ -1565,6 +1801,7 @@ function pager(what, stack, before) {
           <div class="panel-head">
             <h2 id="stream-title" tabindex="-1">No stream chosen</h2>
             <p class="count" id="stream-listeners"></p>
+            <button type="button" class="quiet" id="pin" aria-pressed="false" hidden>Pin</button>
             <button type="button" class="primary" id="publish" hidden>Publish a test break</button>
           </div>
           <div class="breaks" id="breaks"></div>
@@ -1596,6 +1833,17 @@ function pager(what, stack, before) {
             <button type="button" role="tab" id="tab-books" aria-controls="books" aria-selected="true">Breaks and their books</button>
             <button type="button" role="tab" id="tab-audit" aria-controls="audit" aria-selected="false" tabindex="-1">Audit</button>
           </div>
+          <form role="search" id="past-search" aria-label="Search the history">
+            <div class="field"><label for="past-break">Break</label><input id="past-break" type="text" placeholder="whole name" autocomplete="off" spellcheck="false" maxlength="64" pattern="[A-Za-z0-9._\-]{1,64}"></div>
+            <div class="field" id="past-ad-field"><label for="past-ad">Ad</label><input id="past-ad" type="text" placeholder="whole id" autocomplete="off" spellcheck="false" maxlength="128"></div>
+            <div class="field"><label for="past-from">From</label><input id="past-from" type="date"></div>
+            <div class="field"><label for="past-until">To</label><input id="past-until" type="date"></div>
+            <div class="past-tools" id="past-tools">
+              <button type="button" class="quiet" id="past-by-ad" aria-pressed="false">By ad</button>
+              <button type="button" class="quiet" id="past-csv">Download CSV</button>
+            </div>
+          </form>
+          <p class="note" id="past-problem" role="status"></p>
           <div role="tabpanel" id="books" aria-labelledby="tab-books" tabindex="0"></div>
           <div role="tabpanel" id="audit" aria-labelledby="tab-audit" tabindex="0" hidden></div>
         </section>
@@ -1646,6 +1894,7 @@ export const state = {
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+  filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
 };
 
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
@@ -1732,6 +1981,7 @@ export function mayPass(error) { return error instanceof GatewayGone || (error i
 export function watch() {
   const names = state.lines.map((line) => line.stream);
   if (state.chosen) names.push(state.chosen);
+  names.push(...state.pins);
   client.watch(names);
 }
 
@@ -1748,6 +1998,153 @@ export function complain(error) {
   if (error instanceof GatewayGone || error instanceof Refused) return;
   console.error(error);
 }
+
+"""##
+        ),
+        DashboardFile(
+            name: "pins.js",
+            type: "text/javascript; charset=utf-8",
+            text: ##"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// Pinned streams, side by side: who steers several programmes sees all of them, whatever page of the list is shown.
+
+import { $, announce, client, complain, disable, draw, onDraw, startOf, endOf, state, watch } from "./model.js";
+import { Bar, OUTCOMES, count, element, left, mark, say, share } from "./plots.js";
+import { choose } from "./stream.js";
+
+/// More would not stand side by side.
+const PINS_MAX = 6;
+const PINS_KEY = "cuecast.pins";
+const RELOAD_MS = 200;
+
+try {
+  const kept = JSON.parse(localStorage.getItem(PINS_KEY) ?? "[]");
+  if (Array.isArray(kept)) state.pins = kept.filter((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)).slice(0, PINS_MAX);
+} catch { /* Then none is pinned. */ }
+
+/// The lines of pinned streams, by their names.
+const lines = new Map();
+const asked = new Map();
+
+async function load(stream) {
+  const turn = (asked.get(stream) ?? 0) + 1;
+  asked.set(stream, turn);
+  try {
+    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
+    if (asked.get(stream) === turn) lines.set(stream, line);
+  } catch (error) {
+    // A stream without a listener and a break is none: it stays pinned.
+    if (error.status === 404 && asked.get(stream) === turn) lines.set(stream, { stream, listeners: 0 });
+    complain(error);
+  }
+  draw();
+}
+const timers = new Map();
+export function reloadPinSoon(stream) {
+  if (!state.pins.includes(stream) || timers.has(stream)) return;
+  timers.set(stream, setTimeout(() => {
+    timers.delete(stream);
+    load(stream);
+  }, RELOAD_MS));
+}
+export function loadPins() { for (const stream of state.pins) load(stream); }
+
+function setPins(pins) {
+  state.pins = pins;
+  try {
+    if (pins.length) localStorage.setItem(PINS_KEY, JSON.stringify(pins));
+    else localStorage.removeItem(PINS_KEY);
+  } catch { /* They last until the next load. */ }
+  watch();
+  draw();
+}
+
+function unpin(stream) {
+  setPins(state.pins.filter((each) => each !== stream));
+  announce(`${stream} is not pinned any more`);
+}
+
+$("pin").addEventListener("click", () => {
+  const stream = state.chosen;
+  if (state.pins.includes(stream)) return unpin(stream);
+  if (state.pins.length >= PINS_MAX) return announce(`${PINS_MAX} streams are pinned: take one away first.`);
+  setPins([...state.pins, stream]);
+  announce(`${stream} is pinned`);
+  load(stream);
+});
+
+const cards = new Map();
+function makeCard(stream) {
+  const card = {
+    name: element("button", { type: "button", class: "name", on: { click: () => choose(stream, true) } }, stream),
+    badge: element("span", { class: "badge" }), time: element("p", { class: "countdown" }), note: element("p", { class: "note" }),
+    listeners: element("p", { class: "facts" }), bar: new Bar("time"), list: element("dl", { class: "pin-counts" }), numbers: new Map(),
+  };
+  for (const kind of ["delivered", ...OUTCOMES]) {
+    const value = element("dd", {});
+    card.numbers.set(kind, value);
+    card.list.append(element("div", { class: `pin-${kind}` }, element("dt", {}, kind), value));
+  }
+  card.away = element("button", { type: "button", class: "quiet", "aria-label": `Unpin ${stream}`, on: { click: () => {
+    unpin(stream);
+    (document.querySelector("#pins button.name") ?? $("stream-title")).focus();
+  } } }, "Unpin");
+  card.node = element("article", { class: "pin", "aria-label": `Stream ${stream}` },
+    element("div", { class: "pin-head" }, element("h3", {}, card.name), card.badge, card.away),
+    element("div", { class: "break-time" }, card.time, card.note), card.bar.node, card.listeners, card.list);
+  return card;
+}
+
+function drawPins() {
+  const now = client.now();
+  const box = $("pins");
+  box.hidden = state.pins.length === 0;
+  for (const stream of [...cards.keys()]) {
+    if (state.pins.includes(stream)) continue;
+    cards.get(stream).node.remove();
+    cards.delete(stream);
+  }
+  for (const stream of state.pins) {
+    let card = cards.get(stream);
+    if (!card) {
+      cards.set(stream, card = makeCard(stream));
+      box.append(card.node);
+    }
+    drawCard(card, stream, now);
+  }
+  const isPinned = state.pins.includes(state.chosen);
+  $("pin").hidden = !state.chosen;
+  mark($("pin"), "aria-pressed", String(isPinned));
+  say($("pin"), isPinned ? "Pinned" : "Pin");
+  disable($("pin"), !isPinned && state.pins.length >= PINS_MAX);
+}
+
+function drawCard(card, stream, now) {
+  const line = lines.get(stream), counts = state.counts.get(stream);
+  const listeners = counts?.listeners ?? line?.listeners;
+  // A break starts and ends without a message.
+  const running = line?.running && (endOf(line.running) ?? Infinity) > now ? line.running : startOf(line?.next) !== null && startOf(line?.next) <= now ? line.next : null;
+  const next = running === line?.next ? null : line?.next;
+  const start = startOf(running), end = endOf(running);
+  mark(card.node, "data-state", running ? "live" : null);
+  mark(card.node, "aria-current", stream === state.chosen ? "true" : null);
+  mark(card.badge, "data-state", running ? "live" : next?.state);
+  say(card.badge, running ? "On air" : next ? (next.start ? "Next" : "Cued") : "");
+  say(card.time, running ? (end === null ? "open" : left(end - now)) : next?.start ? left(startOf(next) - now) : "–");
+  say(card.note, running ? `${end === null ? "until it is ended" : "left"} · ${running.break}` : next ? `${next.start ? "to its start" : "held"} · ${next.break}` : "no break to come");
+  mark(card.bar.node, "hidden", running ? null : "");
+  card.bar.show(end === null || start === null ? 1 : (now - start) / (end - start));
+  say(card.listeners, listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}${counts?.break ? ` · counts of ${counts.break}` : ""}`);
+  for (const [kind, node] of card.numbers) {
+    const number = counts?.funnel?.[kind];
+    const part = kind === "delivered" || number === undefined ? "" : share(number, counts.funnel.delivered);
+    say(node, number === undefined ? "–" : part ? `${count(number)} (${part})` : count(number));
+  }
+}
+
+onDraw(drawPins);
 
 """##
         ),
@@ -1997,7 +2394,7 @@ export class Course {
   }
 }
 
-function niceTop(most) {
+export function niceTop(most) {
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 2, 4, 5, 10].map((each) => each * power).find((each) => each >= most) ?? most;
 }
@@ -2242,7 +2639,7 @@ const FAR_AHEAD_MS = 600_000;
 /// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
 function shownBreak() {
   const counts = state.counts.get(state.chosen);
-  const books = state.books?.breaks ?? [];
+  const books = state.books?.breaks?.length === undefined ? [] : state.books.breaks;
   const now = client.now();
   let found = books.find((each) => each.break === state.openBreak);
   const isOpened = found !== undefined;
@@ -2440,6 +2837,127 @@ $("streams-before").addEventListener("click", () => {
 });
 
 onDraw(drawStreams);
+
+"""#
+        ),
+        DashboardFile(
+            name: "timeline.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// What the gateway did in the last hour, six hours, or day: the samples that it keeps, also of before this page was opened.
+
+import { $, Part, announce, client, draw, onDraw, state } from "./model.js";
+import { count, element, mark, niceTop, rate, say, shape } from "./plots.js";
+
+const SPANS = { "1h": ["1 h", 3_600_000, 600_000], "6h": ["6 h", 21_600_000, 3_600_000], "24h": ["24 h", 86_400_000, 14_400_000] };
+/// How often the gateway is asked for another sample.
+const RELOAD_MS = 10_000;
+/// A longer time without a sample is a gap: the gateway did not run.
+const GAP_STEPS = 3;
+
+const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+let span = "1h";
+let known = null;
+let asked = 0;
+
+const part = new Part(async () => {
+  const wanted = span;
+  const document = await client.get("v1/history", { span: wanted });
+  return wanted !== span ? null : () => {
+    known = { span: wanted, stepMs: document.stepSeconds * 1_000, samples: document.samples.map((each) => ({ ...each, at: Date.parse(each.at) })) };
+    for (const listen of listeners.splice(0)) listen(known);
+  };
+});
+const listeners = [];
+/// Is told the first samples, once.
+export function onFirstHistory(listener) { listeners.push(listener); }
+
+export function loadHistory() {
+  asked = performance.now();
+  part.load();
+}
+
+/// A plot of one or more numbers over time, stacked.
+class Timeline {
+  constructor(box, kinds, name) {
+    this.box = box;
+    this.kinds = kinds;
+    this.name = name;
+    this.areas = kinds.map((kind) => shape("path", { class: `area area-${kind}` }));
+    this.axis = shape("g", { class: "axis" });
+    this.node = shape("svg", { class: "plot", role: "img", "aria-label": name }, ...this.areas, this.axis);
+    box.append(this.node);
+  }
+
+  draw(samples, stepMs, from, to, tickMs) {
+    const width = Math.max(200, this.box.clientWidth), height = Math.max(90, this.box.clientHeight);
+    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const sums = samples.map((sample) => this.kinds.reduce((sum, kind) => sum + sample[kind], 0));
+    const most = niceTop(Math.max(1, ...sums));
+    const [leftEdge, rightEdge, top, bottom] = [10 + 7 * count(most).length, width - 6, 8, height - 20];
+    const x = (at) => leftEdge + (Math.max(from, at) - from) / (to - from) * (rightEdge - leftEdge);
+    const y = (value) => bottom - value / most * (bottom - top);
+    const runs = [];
+    samples.forEach((sample, place) => {
+      if (!place || sample.at - samples[place - 1].at > GAP_STEPS * stepMs) runs.push([{ ...sample, at: sample.at - stepMs }]);
+      runs.at(-1).push(sample);
+    });
+    let base = (sample) => 0;
+    this.kinds.forEach((kind, place) => {
+      const below = base, upper = (sample) => below(sample) + sample[kind];
+      this.areas[place].setAttribute("d", runs.map((run) => {
+        const points = (value) => run.map((sample) => `${x(sample.at).toFixed(1)} ${y(value(sample)).toFixed(1)}`);
+        return `M${points(upper).join("L")}L${points(below).reverse().join("L")}Z`;
+      }).join(""));
+      base = upper;
+    });
+    const lines = [0, most / 2, most].filter((value) => Number.isInteger(value)).flatMap((value) => [
+      shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
+      shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
+    ]);
+    for (let at = Math.ceil(from / tickMs) * tickMs; at < to; at += tickMs) {
+      const place = x(at);
+      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, hours.format(at)));
+    }
+    this.axis.replaceChildren(...lines);
+    const last = samples.at(-1);
+    mark(this.node, "aria-label", last ? `${this.name}: ${this.kinds.map((kind) => `${kind} ${rate(last[kind])}`).join(", ")} now, ${rate(Math.max(...sums))} at most` : `${this.name}: nothing yet`);
+  }
+}
+
+const plots = [
+  new Timeline($("timeline-listeners"), ["listeners"], "Listeners"),
+  new Timeline($("timeline-outcomes"), ["played", "ignored", "failed"], "Outcomes in a second"),
+];
+for (const [name, [word]] of Object.entries(SPANS)) {
+  const button = element("button", { type: "button", class: "quiet", "aria-pressed": String(name === span), "aria-label": `The last ${word}` }, word);
+  button.addEventListener("click", () => {
+    span = name;
+    known = null;
+    for (const each of $("timeline-spans").children) mark(each, "aria-pressed", String(each === button));
+    announce(`The last ${word}`);
+    loadHistory();
+    draw();
+  });
+  $("timeline-spans").append(button);
+}
+
+function drawTimeline() {
+  if (performance.now() - asked > RELOAD_MS && client.link.state === "live") loadHistory();
+  const now = client.now(), [, length, tickMs] = SPANS[span];
+  // The second that is now belongs to it: samples come later.
+  const live = state.gateway && known?.span === "1h" && client.link.state === "live"
+    ? [{ ...(known.samples.at(-1) ?? { played: 0, ignored: 0, failed: 0 }), listeners: state.gateway.listeners, at: now }] : [];
+  const samples = [...(known?.samples ?? []), ...live];
+  for (const plot of plots) plot.draw(samples, known?.stepMs ?? 10_000, now - length, now, tickMs);
+  const first = known?.samples[0];
+  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${hours.format(first.at - known.stepMs)}` : "");
+}
+
+onDraw(drawTimeline);
 
 """#
         ),
