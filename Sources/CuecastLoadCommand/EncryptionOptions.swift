@@ -4,7 +4,7 @@
 import ArgumentParser
 import LoadEngine
 
-/// How a load test reaches listeners' ports that have a certificate.
+/// How a load test reaches listeners' ports: by TLS, where they have a certificate, and by WebSocket.
 struct EncryptionOptions: ParsableArguments {
     @Flag(help: "Speak TLS at the listeners' ports; so do addresses that begin with tls://.")
     var tls = false
@@ -15,8 +15,25 @@ struct EncryptionOptions: ParsableArguments {
     @Option(help: "The name in the gateway's certificate. (default: the host in the address)")
     var serverName: String?
 
+    @Flag(
+        name: .customLong("websocket"),
+        help: "Speak ZeroMQ over WebSocket (ZWS2.0); so do addresses that begin with ws:// or wss://."
+    )
+    var webSocket = false
+
     var encryption: Encryption { Encryption(authorityFile: self.listenerCaFile, serverName: self.serverName) }
 
     /// Where listeners connect to.
-    func endpoint(_ text: String) throws(LoadError) -> Endpoint { try Endpoint(text, encrypted: self.tls) }
+    func endpoint(_ text: String) throws(LoadError) -> Endpoint {
+        try Endpoint(self.address(text), encrypted: self.tls)
+    }
+
+    /// The address of listeners with the scheme that says how they connect.
+    func address(_ text: String) -> String {
+        guard self.webSocket else { return text }
+        for (plain, webSocket) in [("tcp://", "ws://"), ("tls://", "wss://")] where text.hasPrefix(plain) {
+            return webSocket + text.dropFirst(plain.count)
+        }
+        return text
+    }
 }

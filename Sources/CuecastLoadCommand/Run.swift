@@ -223,8 +223,8 @@ struct Run: ParsableCommand {
         let run = String(UInt64(Date().timeIntervalSince1970 * 1_000), radix: 36)
         var settings = RunSettings(
             gateway: .init(
-                notices: try self.gateway.noticesEndpoint,
-                requests: try self.gateway.requestsEndpoint,
+                notices: self.encryption.address(try self.gateway.noticesEndpoint),
+                requests: self.encryption.address(try self.gateway.requestsEndpoint),
                 broadcast: try self.gateway.broadcastEndpoint
             ),
             streams: self.streamNames(run: run)

@@ -12,18 +12,29 @@ struct AnswerBuffer {
     private var bytes: [UInt8] = []
     /// The place of the connection whose answers they are; `nil`: there are none.
     private(set) var owner: Int?
+    /// Whether that connection is over WebSocket.
+    private var isOverWebSocket = false
 
     /// Whether there are as many bytes as may gather.
     var isFull: Bool { self.bytes.count >= Self.bytesMax }
 
     /// From now on answers of a connection gather; there are no others.
-    mutating func begin(_ owner: Int) { self.owner = owner }
+    mutating func begin(_ owner: Int, overWebSocket: Bool) {
+        self.owner = owner
+        self.isOverWebSocket = overWebSocket
+    }
 
     /// Adds a reply, as a ROUTER sends it: what the request's envelope was, an empty frame and one body.
     mutating func append(_ reply: ReplyBytes, _ correlation: EdgeCorrelation?) {
-        if let correlation { correlation.appendFrame(to: &self.bytes) }
-        FrameHeader.append(bodyBytes: 0, more: true, to: &self.bytes)
-        FrameHeader.append(bodyBytes: reply.head.count + reply.tail.count, to: &self.bytes)
+        if self.isOverWebSocket {
+            if let correlation { ZWSFraming.appendFrame(correlation.bytes, .more, to: &self.bytes) }
+            ZWSFraming.appendHeader(bodyBytes: 0, .more, to: &self.bytes)
+            ZWSFraming.appendHeader(bodyBytes: reply.head.count + reply.tail.count, to: &self.bytes)
+        } else {
+            if let correlation { correlation.appendFrame(to: &self.bytes) }
+            FrameHeader.append(bodyBytes: 0, more: true, to: &self.bytes)
+            FrameHeader.append(bodyBytes: reply.head.count + reply.tail.count, to: &self.bytes)
+        }
         self.bytes += reply.head
         self.bytes += reply.tail
     }

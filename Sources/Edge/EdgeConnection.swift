@@ -58,7 +58,9 @@ package struct EdgeConnection: Sendable {
     }
 
     private var session: Session
-    /// The peer's kind, once the handshake is done.
+    /// The mechanism, where the connection is over WebSocket; `nil`: it is not.
+    private let mechanism: ZWSMechanism?
+    /// The peer's kind, once the handshake is done, or once a peer without a handshake has shown it by its first message.
     package private(set) var peer: Peer?
     /// How many frames of the message at hand have come.
     private var frameCount = 0
@@ -67,20 +69,35 @@ package struct EdgeConnection: Sendable {
     /// Whether the first of them, or the one behind the correlation, is the empty one before a request.
     private var hasDelimiter = false
 
-    package init() {
+    /// A connection of ZMTP.
+    package init() { self.init(nil, start: .greeting) }
+
+    /// A connection over WebSocket, which has agreed on a mechanism: there is no greeting.
+    package init(overWebSocket mechanism: ZWSMechanism) {
+        self.init(mechanism, start: mechanism == .null ? .handshake : .routingID)
+    }
+
+    private init(_ mechanism: ZWSMechanism?, start: Session.Start) {
+        self.mechanism = mechanism
         self.session = Session(
             serving: .xpub,
             or: .router,
             frameBytesMax: EdgeSettings.requestBytesMax,
-            commandBytesMax: EdgeSettings.subscriptionBytesMax
+            commandBytesMax: EdgeSettings.subscriptionBytesMax,
+            start: start
         )
     }
 
-    /// The bytes to send first.
+    /// The bytes to send first, over ZMTP.
     package var greeting: [UInt8] { self.session.greeting }
 
-    /// The bytes to send when the handshake is done.
-    package var ready: [UInt8] { self.session.ready() }
+    /// The bytes to send when the handshake is done; without a mechanism it is an empty routing id.
+    package var ready: [UInt8] {
+        guard self.mechanism == ZWSMechanism.none else { return self.session.ready() }
+        var bytes: [UInt8] = []
+        Outgoing.appendFrame([], to: &bytes)
+        return bytes
+    }
 
     /// Reads the next thing at `offset` and moves `offset` behind it; never traps, whatever the bytes are.
     package mutating func next(in bytes: Span<UInt8>, at offset: inout Int) -> Event {
@@ -89,25 +106,37 @@ package struct EdgeConnection: Sendable {
             case .needsMore: return .needsMore
             case .greeted, .pong: continue
             case .ready:
+                // Without a mechanism the first message shows it.
+                guard self.mechanism != ZWSMechanism.none else { return .ready }
                 if self.session.type == .xpub {
-                    self.peer = .subscriber
-                    self.session.frameBytesMax = EdgeSettings.subscriptionBytesMax
+                    self.becomeSubscriber()
                 } else {
                     self.peer = self.session.peerType == .req ? .requester : .dealer
                 }
                 return .ready
             case .frame(let body, let more):
+                if self.peer == nil {
+                    self.peer = .dealer
+                    self.session.become(.router)
+                }
                 if let event = self.frame(body, more: more, in: bytes) { return event }
             case .ping(let context): return .ping(context: context)
             case .subscribe(let topic):
+                if self.peer == nil { self.becomeSubscriber() }
                 guard self.peer == .subscriber else { continue }
                 return .subscribe(topic: topic)
             case .cancel(let topic):
+                if self.peer == nil { self.becomeSubscriber() }
                 guard self.peer == .subscriber else { continue }
                 return .cancel(topic: topic)
             case .failed(let error): return .failed(error)
             }
         }
+    }
+
+    private mutating func becomeSubscriber() {
+        self.peer = .subscriber
+        self.session.frameBytesMax = EdgeSettings.subscriptionBytesMax
     }
 
     /// Takes note of a frame of a message.

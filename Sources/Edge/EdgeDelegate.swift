@@ -56,6 +56,10 @@ package enum EdgeClosing: Hashable, Sendable {
     case encrypted
     /// The balancer's header is missing, or it must not be trusted.
     case proxy(ProxyRefusal)
+    /// The peer's request is not for ZeroMQ over WebSocket, or it may not listen.
+    case upgrade(WebSocketRefusal)
+    /// The peer does not keep to WebSocket, or not to the part of it that there is here.
+    case webSocket(WebSocketFailure)
     /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
     case endless
     /// More subscriptions than ``EdgeSettings/subscriptionsPerConnectionMax``.
@@ -79,6 +83,9 @@ package enum EdgeClosing: Hashable, Sendable {
         case .encryption: .encryption
         case .encrypted: .encrypted
         case .proxy: .proxy
+        case .upgrade: .upgrade
+        case .webSocket(.tooManyFragments): .limit(.fragmentsPerMessageMax)
+        case .webSocket: .webSocket
         case .endless: .limit(.framesPerMessageMax)
         case .subscriptions: .limit(.subscriptionsPerConnectionMax)
         case .address: .limit(.connectionsPerAddressMax)
@@ -91,10 +98,13 @@ package enum EdgeClosing: Hashable, Sendable {
     var limit: LimitName? {
         switch self {
         case .endless: .framesPerMessageMax
+        case .webSocket(.tooManyFragments): .fragmentsPerMessageMax
         case .subscriptions: .subscriptionsPerConnectionMax
         case .address: .connectionsPerAddressMax
         case .memory: .bytesWaitingMax
-        case .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .expired: nil
+        case .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .upgrade,
+            .webSocket, .expired:
+            nil
         }
     }
 }
@@ -105,6 +115,8 @@ extension EdgeClosing: CustomStringConvertible {
         case .violation(let error): "\(self.metricLabel.text): \(error)"
         case .encryption(let failure): "\(self.metricLabel.text): \(failure)"
         case .proxy(let refusal): "\(self.metricLabel.text): \(refusal)"
+        case .upgrade(let refusal): "\(self.metricLabel.text): \(refusal)"
+        case .webSocket(let failure): "\(self.metricLabel.text): \(failure)"
         default: self.metricLabel.text
         }
     }
@@ -211,17 +223,21 @@ package struct EdgeEndpoint: Sendable {
     package let identity: EndpointIdentity?
     /// The load balancers before it; `nil`: none, clients connect directly.
     package let balancers: Balancers?
+    /// Which requests it serves over WebSocket; `nil`: it speaks ZMTP.
+    package let webSocket: WebSocketEndpoint?
 
     package init(
         descriptor: Int32,
         label: MetricLabel,
         identity: EndpointIdentity? = nil,
-        balancers: Balancers? = nil
+        balancers: Balancers? = nil,
+        webSocket: WebSocketEndpoint? = nil
     ) {
         self.descriptor = descriptor
         self.label = label
         self.identity = identity
         self.balancers = balancers
+        self.webSocket = webSocket
     }
 
     /// Closes it where no loop has it.

@@ -8,8 +8,10 @@ extension EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
         let (address, endpoint) = (self.connections.slots[index].address, Int(self.connections.slots[index].endpoint))
+        self.noteUpgradeEnd(index, reason)
         self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
+        self.endWebSocket(index, reason)
         self.close(index)
         self.count(reason, peer: address, on: self.shared.endpoints[endpoint].label)
     }
@@ -28,8 +30,10 @@ extension EdgeLoop {
             self.unsubscribe(index, subscription.stream)
         }
         self.endTicks(index)
+        self.noteUpgradeEnd(index, nil)
         self.noteHeaderEnd(index, nil)
         self.noteSessionEnd(index, nil)
+        self.endWebSocket(index, nil)
         self.endSession(index)
         System.close(self.connections.slots[index].descriptor)
         let address = self.connections.slots[index].address

@@ -13,7 +13,7 @@ internal import TLS
 extension EdgeLoop {
     /// So many bytes of notices are encrypted at the most before the kernel has taken them: what is encrypted has to be sent, and
     /// is kept for each connection by itself.
-    private static let noticePieceBytesMax = 16_384
+    static let noticePieceBytesMax = 16_384
 
     /// The first byte of a TLS connection; the gateway sends nothing before the peer has sent it.
     static let recordOfHandshake: UInt8 = 0x16
@@ -50,13 +50,21 @@ extension EdgeLoop {
         do throws(TLSFailure) {
             guard let session = try self.session(of: index) else { return self.close(index) }
             guard try self.shakeHands(index, session) else { return }
-            let (end, hasEnded) = try session.readAll(into: &self.buffers.plain, at: kept)
+            let isOverWebSocket = self.connections.slots[index].webSocket != nil
+            let (end, hasEnded) =
+                isOverWebSocket
+                ? try session.readAll(into: &self.buffers.frames, at: 0)
+                : try session.readAll(into: &self.buffers.plain, at: kept)
             // OpenSSL answers by itself where the peer changes its keys.
             self.sendPipe(index)
             guard self.connections.slots[index].generation == generation else { return }
             self.noteMemory(of: session, index)
             guard self.connections.slots[index].generation == generation else { return }
-            if end > 0 { self.handleInput(index, end, isLast: hasEnded) }
+            if isOverWebSocket {
+                self.handleFrames(index, end, kept, isLast: hasEnded)
+            } else if end > 0 {
+                self.handleInput(index, end, isLast: hasEnded)
+            }
             guard hasEnded, self.connections.slots[index].generation == generation else { return }
             self.flushAnswers()
             if self.connections.slots[index].generation == generation { self.close(index) }
@@ -92,8 +100,7 @@ extension EdgeLoop {
         }
         self.metrics.count(.encryptionHandshakes, .done)
         self.shared.cells.encrypted.add()
-        let greeting = self.connections.slots[index].connection.greeting
-        self.write(greeting.span, index)
+        self.greet(index)
         return self.connections.slots[index].generation == generation
     }
 

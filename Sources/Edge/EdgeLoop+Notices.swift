@@ -168,7 +168,9 @@ extension EdgeLoop {
             return
         }
         let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticesBytesMax)
-        if let session = self.connections.slots[index].session {
+        if self.connections.slots[index].webSocket != nil {
+            self.writeNotices(index, number, overWebSocketUntil: next)
+        } else if let session = self.connections.slots[index].session {
             self.writeNotices(index, number, through: session, until: next)
         } else {
             self.writeNotices(index, number, bytes: count, until: next)
@@ -228,21 +230,21 @@ extension EdgeLoop {
     func tick() {
         self.ticks.count()
         guard !self.ticks.slots.isEmpty else { return }
-        let frame = self.tickFrame
-        for slot in self.ticks.slots { self.sendTick(frame, Int(slot)) }
+        let tick = self.encodedTick
+        for slot in self.ticks.slots { self.sendTick(tick, Int(slot)) }
     }
 
-    private var tickFrame: [UInt8] {
-        let tick = SyncTick(instance: self.settings.instance, counter: self.ticks.counter)
-        return Self.framed(NoticeFrame.tick(tick).encoded())
+    private var encodedTick: EncodedTick {
+        EncodedTick(SyncTick(instance: self.settings.instance, counter: self.ticks.counter))
     }
 
     /// Sends a tick, which says that earlier subscriptions have taken effect.
     ///
     /// A connection with waiting notices gets none, because it would arrive late.
-    private func sendTick(_ frame: [UInt8], _ index: Int) {
+    private func sendTick(_ tick: EncodedTick, _ index: Int) {
         guard !self.connections.slots[index].writeProgress.isWaiting else { return }
-        self.write(frame.span, index)
+        let isOverWebSocket = self.connections.slots[index].webSocket != nil
+        self.write(isOverWebSocket ? tick.message.span : tick.frame.span, index)
     }
 
     /// The proof that subscriptions have taken effect: they were made on this thread, before this, so the first tick can go
@@ -250,7 +252,7 @@ extension EdgeLoop {
     func beginTicks(_ index: Int) {
         guard self.connections.slots[index].tickPlace < 0 else { return }
         self.connections.slots[index].tickPlace = self.ticks.add(index)
-        self.sendTick(self.tickFrame, index)
+        self.sendTick(self.encodedTick, index)
     }
 
     func endTicks(_ index: Int) {

@@ -100,9 +100,14 @@ extension EdgeLoop {
             self.buffers.pipe.input.replaceSubrange(0..<rest.count, with: rest)
             return self.handleEncrypted(index, rest.count, 0)
         }
+        if self.connections.slots[index].webSocket != nil {
+            let rest = self.buffers.plain[header.byteCount..<end]
+            guard !rest.isEmpty else { return }
+            self.buffers.frames.replaceSubrange(0..<rest.count, with: rest)
+            return self.handleFrames(index, rest.count, 0)
+        }
         let generation = self.connections.slots[index].generation
-        let greeting = self.connections.slots[index].connection.greeting
-        self.write(greeting.span, index)
+        self.greet(index)
         guard self.connections.slots[index].generation == generation, header.byteCount < end else { return }
         self.handleInput(index, end, from: header.byteCount)
     }

@@ -17,6 +17,7 @@ extension EdgeLoop {
         }
         if self.connections.slots[index].awaitsHeader { return self.readHeader(index, kept) }
         if self.connections.slots[index].isByTLS { return self.readEncrypted(index, kept) }
+        if self.connections.slots[index].webSocket != nil { return self.readFrames(index, kept) }
         let count = System.read(
             self.connections.slots[index].descriptor,
             into: &self.buffers.plain,
@@ -84,7 +85,7 @@ extension EdgeLoop {
     ///
     /// The message that exceeds a limit is still handled; the next ones of the connection are read later.
     @inline(__always)
-    private func takeAllowance(_ index: Int) {
+    func takeAllowance(_ index: Int) {
         self.connections.slots[index].allowance.takeMessage(self.limits, at: self.now)
         self.connections.slots[index].shared?.messages.takeOne(at: self.now)
         self.shared.messages.takeOne(at: self.now)
@@ -180,14 +181,14 @@ extension EdgeLoop {
                 self.connections.slots[index].phase = .ready
                 self.connections.slots[index].since = self.now
                 let ready = self.connections.slots[index].connection.ready
-                self.write(ready.span, index)
+                self.writeFrames(ready, index)
             case .subscribe(let topic): self.subscription(index, topic, cancels: false)
             case .cancel(let topic): self.subscription(index, topic, cancels: true)
             case .ping(let context):
                 self.takeAllowance(index)
                 var pong: [UInt8] = []
                 Outgoing.appendPong(context: Array(self.buffers.plain[context]), to: &pong)
-                self.write(pong.span, index)
+                self.writeFrames(pong, index)
             case .invalid(let invalid):
                 self.takeAllowance(index)
                 self.count(invalid, index)

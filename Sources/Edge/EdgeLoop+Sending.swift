@@ -24,7 +24,7 @@ extension EdgeLoop {
     func send(_ reply: ReplyBytes, _ index: Int, _ correlation: EdgeCorrelation?) {
         if self.answers.owner != index {
             self.flushAnswers()
-            self.answers.begin(index)
+            self.answers.begin(index, overWebSocket: self.connections.slots[index].webSocket != nil)
         }
         self.answers.append(reply, correlation)
         if self.answers.isFull { self.flushAnswers() }

@@ -57,6 +57,7 @@ package final class EdgeLoop {
     var answers = AnswerBuffer()
     var fanOut: NoticeFanOut
     var ticks = TickList()
+    var webSocketNotices = WebSocketNotices()
 
     /// - Parameters:
     ///   - number: the number of the loop, from 0.
@@ -328,8 +329,17 @@ package final class EdgeLoop {
         guard self.connections.slots[index].phase != .free else { return }
         self.connections.slots[index].isByTLS = self.shared.endpoints[arrival.endpoint].identity != nil
         self.connections.slots[index].awaitsHeader = self.shared.endpoints[arrival.endpoint].balancers != nil
+        if self.shared.endpoints[arrival.endpoint].webSocket != nil {
+            self.connections.slots[index].webSocket = WebSocketLink()
+        }
         // Else it follows the balancer's header, or the handshake of TLS.
         guard !self.connections.slots[index].isByTLS, !self.connections.slots[index].awaitsHeader else { return }
+        self.greet(index)
+    }
+
+    /// Says what is here; over WebSocket the client speaks first.
+    func greet(_ index: Int) {
+        guard self.connections.slots[index].webSocket == nil else { return }
         let greeting = self.connections.slots[index].connection.greeting
         self.write(greeting.span, index)
     }

@@ -88,6 +88,8 @@ package struct EdgeSettings: Hashable, Sendable {
     package static let requestBytesMax = WireLimits.requestFrameBytesMax
     /// The most frames of a message that is passed over; one of more ends its connection.
     package static let framesPerMessageMax = LimitName.framesPerMessageMax.value
+    /// The most fragments of a message over WebSocket; one of more ends its connection.
+    package static let fragmentsPerMessageMax = LimitName.fragmentsPerMessageMax.value
     /// So many messages of one connection are handled in a row; what is behind them waits for the others' turns.
     package static let messagesPerTurnMax = LimitName.messagesPerTurnMax.value
     /// A connection that sends more messages a second than this, on average, is read after quieter connections.

@@ -81,11 +81,15 @@ struct EdgeSlot {
     var session: TLSSession?
     /// The bytes that the TLS session keeps of its input.
     var sessionBytes = 0
+    /// The layer between its bytes and `connection`; `nil`: its endpoint is not for WebSocket.
+    var webSocket: WebSocketLink?
 
     init(generation: UInt32 = 0) {
         self.generation = generation
     }
 
     /// The bytes that it holds for itself.
-    var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
+    var bytesHeld: Int {
+        self.input.count + self.output.count + self.sessionBytes + (self.webSocket?.bytesCounted ?? 0)
+    }
 }

@@ -14,10 +14,13 @@ struct ReadBuffers {
     var plain: [UInt8]
     /// The buffers of TLS sessions.
     let pipe = TLSPipe()
+    /// The bytes that came over WebSocket, masked; they go to `plain` unmasked.
+    var frames: [UInt8]
     /// The request at hand.
     var request: [UInt8] = []
 
     init(requestBytesMax: Int) {
         self.plain = [UInt8](repeating: 0, count: requestBytesMax + 2 * TLSPipe.inputBytesMax)
+        self.frames = [UInt8](repeating: 0, count: 2 * TLSPipe.inputBytesMax)
     }
 }

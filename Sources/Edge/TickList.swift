@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+internal import ZMTP
+
+/// A tick as it is sent, made once for all connections.
+struct EncodedTick {
+    /// As a frame of ZMTP.
+    let frame: [UInt8]
+    /// As a message of WebSocket.
+    let message: [UInt8]
+
+    init(_ tick: SyncTick) {
+        let body = NoticeFrame.tick(tick).encoded()
+        var (frame, message): ([UInt8], [UInt8]) = ([], [])
+        Outgoing.appendFrame(body, to: &frame)
+        ZWSFraming.appendFrame(body, to: &message)
+        (self.frame, self.message) = (frame, message)
+    }
+}
+
 /// The connections of an ``EdgeLoop`` that hear ticks, and how many ticks there were.
 ///
 /// A connection knows its place in the list, so that removing it takes no search.

@@ -25,11 +25,14 @@ package struct Gateway: Sendable {
         package let notices: String
         package let requests: String
         package let broadcast: String
+        /// `nil`: there is none.
+        package let webSocket: String?
 
-        package init(notices: String, requests: String, broadcast: String) {
+        package init(notices: String, requests: String, broadcast: String, webSocket: String? = nil) {
             self.notices = notices
             self.requests = requests
             self.broadcast = broadcast
+            self.webSocket = webSocket
         }
     }
 
@@ -228,6 +231,7 @@ package struct Gateway: Sendable {
         _ identity: TLSIdentity? = nil
     ) async {
         self.keyParts.reload(keys, identity, metrics: self.metrics)
+        self.keyParts.webSocketOrigins.replace(by: configuration.webSocketOriginPatterns)
         await self.broadcasters.endpoint.reload(access?.directory)
         await self.breakDesk.reload(configuration)
         self.drain.reload(timeout: configuration.drainTimeout)

@@ -44,9 +44,22 @@ package struct Session: Sendable {
         case failed(ZMTPError)
     }
 
+    /// How a connection begins.
+    package enum Start: Sendable {
+        /// With ZMTP's greeting.
+        case greeting
+        /// With the commands of the NULL mechanism: something below ZMTP has agreed on it (RFC 45, "Mechanisms").
+        case handshake
+        /// With a message that is the peer's routing id (RFC 45, "No Mechanism").
+        ///
+        /// Neither side says what socket it is: `peerType` stays `nil`, and `become(_:)` decides.
+        case routingID
+    }
+
     private enum State: Hashable, Sendable {
         case greeting
         case handshake
+        case routingID
         case ready
         case failed(ZMTPError)
     }
@@ -72,26 +85,46 @@ package struct Session: Sendable {
     package init(
         _ type: SocketType,
         minor: UInt8 = 0,
-        frameBytesMax: Int = ZMTPLimits.frameBytesDefaultMax
+        frameBytesMax: Int = ZMTPLimits.frameBytesDefaultMax,
+        start: Start = .greeting
     ) {
         self.type = type
         self.otherType = nil
         self.minor = minor
         self.frameBytesMax = frameBytesMax
         self.commandBytesMax = ZMTPLimits.commandBytesMax
+        self.begin(start)
     }
 
     /// A server that is whichever of two socket types talks to its peer.
     ///
     /// It learns the peer's type from the peer's READY command, and sends its own one after it: `ready()` is to be sent at
     /// `.ready`, not at `.greeted`.
-    package init(serving type: SocketType, or otherType: SocketType, frameBytesMax: Int, commandBytesMax: Int) {
+    package init(
+        serving type: SocketType,
+        or otherType: SocketType,
+        frameBytesMax: Int,
+        commandBytesMax: Int,
+        start: Start = .greeting
+    ) {
         self.type = type
         self.otherType = otherType
         self.minor = 1
         self.frameBytesMax = frameBytesMax
         self.commandBytesMax = commandBytesMax
+        self.begin(start)
     }
+
+    private mutating func begin(_ start: Start) {
+        switch start {
+        case .greeting: self.state = .greeting
+        case .handshake: self.state = .handshake
+        case .routingID: self.state = .routingID
+        }
+    }
+
+    /// Decides what this side is, to a peer that did not say what it is.
+    package mutating func become(_ type: SocketType) { self.type = type }
 
     /// Whether the handshake is done.
     package var isReady: Bool { self.state == .ready }
@@ -118,6 +151,7 @@ package struct Session: Sendable {
             case .ready: return try self.nextFrame(in: bytes, at: &offset)
             case .greeting: return try self.nextGreeting(in: bytes, at: &offset)
             case .handshake: return try self.nextHandshake(in: bytes, at: &offset)
+            case .routingID: return try self.nextRoutingID(in: bytes, at: &offset)
             case .failed(let error): return .failed(error)
             }
         } catch {
@@ -160,6 +194,16 @@ package struct Session: Sendable {
             throw .refused(reason: String(decoding: text, as: UTF8.self))
         default: throw .unexpectedCommand
         }
+    }
+
+    private mutating func nextRoutingID(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
+        guard let header = try self.header(bytes, at: offset) else { return .needsMore }
+        guard !header.isCommand, !header.more, header.bodyBytes <= ZMTPLimits.identityBytesMax else {
+            throw .noRoutingID
+        }
+        guard self.take(header, in: bytes, at: &offset) != nil else { return .needsMore }
+        self.state = .ready
+        return .ready
     }
 
     private mutating func nextFrame(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {

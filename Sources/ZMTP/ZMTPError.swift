@@ -19,6 +19,8 @@ package enum ZMTPError: Error, Hashable, Sendable {
     case malformedCommand
     /// A command came that has no place in a handshake.
     case unexpectedCommand
+    /// The first message is no routing id.
+    case noRoutingID
     /// The peer named no socket type, or one that is not known.
     case unknownSocketType
     /// The two socket types do not talk to each other.
@@ -38,6 +40,7 @@ extension ZMTPError: CustomStringConvertible {
         case .messageBeforeReady: "a message came before the handshake was done"
         case .malformedCommand: "a command is malformed"
         case .unexpectedCommand: "a command came that has no place in the handshake"
+        case .noRoutingID: "the first message is no routing id"
         case .unknownSocketType: "the peer named no known socket type"
         case .incompatible(let own, let peer): "a \(own.rawValue) socket does not talk to a \(peer.rawValue) socket"
         case .refused(let reason): "the peer refused the connection: \(reason)"

@@ -13,6 +13,11 @@ final class WirePeer {
     let tunnel: TLSTunnel?
     private(set) var session: Session
     private var bytes: [UInt8] = []
+    /// The mechanism, where the connection is over WebSocket; `nil`: it is not.
+    private var mechanism: ZWSMechanism?
+    private var frames = WebSocketFrameReader(ofClient: false, frameBytesMax: ZMTPLimits.frameBytesDefaultMax)
+    /// The control frames that came over WebSocket.
+    private(set) var told: [WebSocketFrameReader.Event] = []
 
     /// How long a test waits for what must happen, in seconds: longer than the limit of its suite.
     ///
@@ -59,6 +64,60 @@ final class WirePeer {
         try self.init(tunnel.descriptor, session, tunnel)
     }
 
+    /// Asks for WebSocket on its connection, and insists that it gets it.
+    ///
+    /// - Parameters:
+    ///   - mechanism: the only subprotocol that it asks for.
+    ///   - type: what it says that it is, where the mechanism lets it.
+    ///   - step: so many bytes are sent at a time; `nil`: all at once.
+    /// - Throws: where the connection is closed.
+    func upgrade(_ mechanism: ZWSMechanism, as type: SocketType, step: Int? = nil) throws {
+        let request = Self.upgradeRequest(protocols: mechanism.rawValue)
+        for start in stride(from: 0, to: request.count, by: step ?? request.count) {
+            try self.sendRaw(Array(request[start..<min(start + (step ?? request.count), request.count)]))
+        }
+        self.session = Session(type, start: mechanism == .null ? .handshake : .routingID)
+        var head: [UInt8] = []
+        while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+            var byte: UInt8 = 0
+            // Safety: the kernel writes one byte, during the call only.
+            let count = unsafe recv(self.descriptor, &byte, 1, 0)
+            if count < 0, errno == EINTR { continue }
+            try #require(count == 1, "the connection was closed after \(String(decoding: head, as: UTF8.self))")
+            head.append(byte)
+        }
+        #expect(head.starts(with: "HTTP/1.1 101 ".utf8))
+        self.mechanism = mechanism
+    }
+
+    /// A request for WebSocket.
+    static func upgradeRequest(
+        path: String = "/",
+        protocols: String = "ZWS2.0/NULL",
+        origin: String? = nil
+    ) -> [UInt8] {
+        var text = "GET \(path) HTTP/1.1\r\nHost: gateway.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        text += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+        text += "Sec-WebSocket-Protocol: \(protocols)\r\n"
+        if let origin { text += "Origin: \(origin)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+
+    /// Whether the connection is over WebSocket.
+    var isOverWebSocket: Bool { self.mechanism != nil }
+
+    /// The bytes that a client sends first.
+    var opening: [UInt8] {
+        switch self.mechanism {
+        case nil: return self.session.greeting + self.session.ready()
+        case .some(.none):
+            var routingID: [UInt8] = []
+            Outgoing.appendFrame(Array("name".utf8), to: &routingID)
+            return routingID
+        case .some(.null): return self.session.ready()
+        }
+    }
+
     /// Listens on a free port, has `connect` called with the endpoint, and takes the connection that comes.
     static func accepting(_ session: Session, _ connect: (String) throws -> Void) throws -> WirePeer {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -90,8 +149,18 @@ final class WirePeer {
     /// Sends all of it.
     func send(_ bytes: [UInt8]) throws { try #require(self.offer(bytes), "the connection is closed") }
 
-    /// Sends all of it, unless the other side has closed.
+    /// Sends all of it as it is, over WebSocket too.
+    func sendRaw(_ bytes: [UInt8]) throws { try #require(self.offerRaw(bytes), "the connection is closed") }
+
+    /// Sends all of it, unless the other side has closed; over WebSocket each frame is a masked message.
     func offer(_ bytes: [UInt8]) -> Bool {
+        guard self.isOverWebSocket else { return self.offerRaw(bytes) }
+        var masked: [UInt8] = []
+        ZWSFraming.append(zmtp: bytes, mask: { UInt32.random(in: 0 ... .max) }, to: &masked)
+        return self.offerRaw(masked)
+    }
+
+    private func offerRaw(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             // Safety: the kernel reads the bytes during the call only.
@@ -126,7 +195,21 @@ final class WirePeer {
                 try #require(count == 0 || errno == ECONNRESET, "nothing came in time")
                 return nil
             }
-            self.bytes += buffer.prefix(count)
+            self.take(Array(buffer.prefix(count)))
+        }
+    }
+
+    private func take(_ part: [UInt8]) {
+        guard self.isOverWebSocket else {
+            self.bytes += part
+            return
+        }
+        var (offset, end) = (0, self.bytes.count)
+        while true {
+            let event = self.frames.next(in: part.span, at: &offset, into: &self.bytes, at: &end)
+            guard event != .needsMore else { return }
+            self.told.append(event)
+            if case .failed = event { return }
         }
     }
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """deploy/fronts before a real gateway: HAProxy and nginx, as Debian has them."""
-import contextlib, http.client, http.server, json, os, shutil, ssl, subprocess, threading, unittest, urllib.error, urllib.request
+import asyncio, contextlib, http.client, http.server, json, os, shutil, ssl, subprocess, threading, unittest, urllib.error, urllib.request
 
-from harness import PATIENCE, ROOT, until
+from harness import PATIENCE, ROOT, Broadcaster, ad, status_pb2, until
 from test_proxy import Proxies, program
 from test_tls import Certificate, port
+from zws import Listener, Socket
 
 NAME = "127.0.0.1"
 #: Nothing is given up because the machine is slow, a check of HAProxy's neither.
 PATIENT_HAPROXY = {"timeout connect 5s": "timeout connect 1h\n    timeout check 1h", "timeout http-request 10s": "timeout http-request 1h",
-                   "timeout client 60s": "timeout client 1h", "timeout server 60s": "timeout server 1h"}
+                   "timeout client 60s": "timeout client 1h", "timeout server 60s": "timeout server 1h", "timeout tunnel 60s": "timeout tunnel 1h"}
 PATIENT_NGINX = {"client_header_timeout 10s": "client_header_timeout 1h", "proxy_connect_timeout 5s": "proxy_connect_timeout 60s",
                  "proxy_read_timeout 60s": "proxy_read_timeout 1h", "proxy_send_timeout 60s": "proxy_send_timeout 1h"}
 
@@ -40,17 +41,19 @@ class Fronts(Proxies):
             text = text.replace(before, after)
         return text
 
-    def run_front(self, name, gateway):
-        """Runs a front before the server of HTTP there; gives its address."""
+    def run_front(self, name, gateway, web_socket="127.0.0.1:1"):
+        """Runs a front before the server of HTTP there, and that of WebSocket; gives its address."""
         address = self.held()
         both = self.write("both.pem", self.read(self.certificate.certificate) + self.read(self.certificate.key))
         if name == "haproxy":
-            text = self.shipped("haproxy.cfg", **{":443": address, "127.0.0.1:7480": gateway, "/etc/haproxy/cuecast.pem": both,
+            text = self.shipped("haproxy.cfg", **{":443": address, "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
+                                                  "/etc/haproxy/cuecast.pem": both,
                                                   "log global": "log stdout format raw daemon", **PATIENT_HAPROXY})
             self.run_server(program("haproxy"), "-db", "-f", self.write("haproxy.cfg", text), address=address)
         else:
             text = self.shipped("nginx.conf", **{
-                "listen 443": f"listen {address}", "127.0.0.1:7480": gateway, "gateway.example.com": NAME,
+                "listen 443": f"listen {address}", "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
+                "gateway.example.com": NAME,
                 "/etc/nginx/cuecast.pem": self.certificate.certificate, "/etc/nginx/cuecast.key": self.certificate.key,
                 "/var/log/nginx/cuecast.log": os.path.join(self.folder, "nginx.access"), **PATIENT_NGINX})
             self.write("site.conf", text)
@@ -117,6 +120,36 @@ class Fronts(Proxies):
         until("the front finds it again", lambda: self.ask(address, "/healthz")[0] == 200)
         said = until("it is a log", lambda: "GET 401" in (said := self.read(self.log)) and said)
         self.assertNotIn(self.token, said)
+
+    def check_web_socket(self, name):
+        """A listener of the web comes through the front, a page of another origin does not."""
+        web_socket = self.held()
+        self.gateway = self.start("http.openReads=health", f"http.hosts={NAME}", f"listeners.webSocket={web_socket}",
+                                  "listeners.webSocketPath=/listen")
+        address = self.run_front(name, self.gateway.addresses["http"], web_socket)
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+
+        async def listen():
+            async with Socket(f"wss://{address}/listen", ssl=self.trusted, origin=f"https://{address}") as connection:
+                listener = Listener(connection, "radio1")
+                await listener.join()
+                reply = await asyncio.to_thread(lambda: broadcaster.publish("radio1", "b1", [ad("a", 1_500_000)]))
+                self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply)
+                self.assertEqual((await listener.next()).break_id, "b1")
+                self.assertEqual(len((await listener.play("b1")).advertisements), 1)
+
+        asyncio.run(listen())
+        headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": "ZWS2.0",
+                   "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "https://evil.example"}
+        status, _, said = self.ask(address, "/listen", **headers)
+        self.assertEqual(status, 403, said)
+
+    def test_haproxy_passes_web_socket_on(self):
+        self.check_web_socket("haproxy")
+
+    def test_nginx_passes_web_socket_on(self):
+        self.check_web_socket("nginx")
 
     def wrapped(self, address, context):
         connection = context.wrap_socket(self.connect(address), server_hostname=NAME)

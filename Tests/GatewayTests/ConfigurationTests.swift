@@ -340,6 +340,50 @@ struct ConfigurationTests {
         #expect(await self.faults(flags: ["http.listenerOrigins": value]) == [])
     }
 
+    @Test(arguments: [
+        ("listeners.webSocket", "7403", "it must be HOST:PORT, or none"),
+        ("listeners.webSocket", "0.0.0.0:7403", "have a certificate (listeners.tls.certificateFile)"),
+        ("listeners.webSocketOrigins", "radio.example", "it must begin with a scheme"),
+        ("listeners.webSocketPath", "listen", "a path of at most 256 bytes"),
+        ("listeners.webSocketPath", "/listen?token=1", "without a query"),
+        ("listeners.webSocketPath", "/" + String(repeating: "x", count: 256), "a path of at most 256 bytes"),
+    ])
+    func `a port for WebSocket that cannot be served is refused at the start`(
+        _ key: String,
+        _ value: String,
+        _ reason: String
+    ) async {
+        let faults = await self.faults(flags: [key: value])
+        #expect(faults.count == 1)
+        #expect(faults.first?.contains(reason) == true, "\(faults)")
+    }
+
+    @Test func `a port for WebSocket is told with its path, and there is none unless it is set`() async throws {
+        let path = "/" + String(repeating: "x", count: 255)
+        var configuration = try await self.read(flags: ["listeners.webSocketPath": path, "http": "none"])
+        #expect(configuration.webSocket == nil)
+        configuration = GatewayConfiguration.forTests
+        configuration.webSocket = "127.0.0.1:*"
+        configuration.webSocketPath = path
+        try await withGateway(configuration: configuration, log: InMemoryEventLog(), ledger: InMemoryLedger()) {
+            running in
+            let address = try #require(running.endpoints.webSocket)
+            #expect(address.hasPrefix("ws://127.0.0.1:") && address.hasSuffix(path))
+        }
+    }
+
+    @Test func `pages of the asked host and of listed origins may listen by WebSocket`() throws {
+        let origins = WebSocketOrigins([try OriginPattern("https://*.radio.example")])
+        #expect(origins.admits("https://www.radio.example", host: "gateway.example"))
+        #expect(origins.admits("https://gateway.example", host: "gateway.example"))
+        #expect(origins.admits("http://127.0.0.1:7403", host: "127.0.0.1:7403"))
+        #expect(!origins.admits("https://radio.example", host: "gateway.example"))
+        #expect(!origins.admits("https://gateway.example:8443", host: "gateway.example"))
+        #expect(!origins.admits("null", host: "gateway.example"))
+        origins.replace(by: [.every])
+        #expect(origins.admits("https://radio.example", host: "gateway.example"))
+    }
+
     @Test(arguments: ["ads.radio.example:8443", "https://ads.radio.example", "*.radio.example"])
     func `a host name that no request can ask for is refused at the start`(_ value: String) async {
         let faults = await self.faults(flags: ["http.hosts": "radio.example, \(value)"])

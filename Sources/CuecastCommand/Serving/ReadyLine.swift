@@ -34,8 +34,9 @@ struct ReadyLine: Service {
         await self.gateway.readiness.begun()
         guard !Task.isCancelled else { return }
         let endpoints = self.gateway.endpoints
+        let webSocket = endpoints.webSocket.map { " websocket=\($0)" } ?? ""
         CommandOutput.say(
-            "ready notices=\(endpoints.notices) requests=\(endpoints.requests)"
+            "ready notices=\(endpoints.notices) requests=\(endpoints.requests)\(webSocket)"
                 + " broadcast=\(endpoints.broadcast) http=\(http) instance=\(String(self.gateway.instance, radix: 16))"
         )
         guard CommandOutput.failure == nil else {

@@ -38,8 +38,13 @@ struct GatewaySockets: ~Copyable {
             budget: budget,
             common: common
         )
+        let origins = keys.webSocketOrigins
+        let webSocket = WebSocketEndpoint(path: configuration.webSocketPath) { origins.admits($0, host: $1) }
         let listening = try EdgeEndpoint.open(
-            [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
+            [
+                (configuration.notices, label: .notices, webSocket: nil),
+                (configuration.requests, label: .requests, webSocket: nil),
+            ] + (configuration.webSocket.map { [("tcp://" + $0, label: .webSocket, webSocket: webSocket)] } ?? []),
             identity: keys.listeners,
             balancers: configuration.balancers
         )
@@ -55,7 +60,12 @@ struct GatewaySockets: ~Copyable {
         self.endpoints = Gateway.Endpoints(
             notices: listening[0].address,
             requests: listening[1].address,
-            broadcast: broadcastEndpoint
+            broadcast: broadcastEndpoint,
+            webSocket: listening.dropFirst(2).first
+                .map { each in
+                    (keys.listeners == nil ? "ws://" : "wss://") + each.address.dropFirst("tcp://".count)
+                        + configuration.webSocketPath
+                }
         )
     }
 }
@@ -67,20 +77,21 @@ extension EdgeEndpoint {
     /// Opens the endpoints for listeners: all, or none.
     ///
     /// - Parameters:
-    ///   - wanted: the addresses as the configuration has them (`tcp://HOST:PORT`), with the metric label of their connections.
+    ///   - wanted: the addresses as the configuration has them (`tcp://HOST:PORT`), with the metric label of their connections,
+    ///     and the requests that they serve over WebSocket.
     ///   - identity: the certificate, where they speak TLS.
     ///   - balancers: the load balancers in front of them; `nil`: none.
     /// - Returns: the endpoints with their addresses: a port that was left to the system is filled in.
     /// - Throws: for instance where an address is in use.
     static func open(
-        _ wanted: [(configured: String, label: MetricLabel)],
+        _ wanted: [(configured: String, label: MetricLabel, webSocket: WebSocketEndpoint?)],
         identity: EndpointIdentity?,
         balancers: Balancers?
     ) throws -> [(endpoint: EdgeEndpoint, address: String)] {
         var endpoints: [(endpoint: EdgeEndpoint, address: String)] = []
         do {
             for each in wanted {
-                endpoints.append(try Self.open(each.configured, label: each.label, identity, balancers))
+                endpoints.append(try Self.open(each.configured, each.label, identity, balancers, each.webSocket))
             }
         } catch {
             for each in endpoints { each.endpoint.close() }
@@ -91,9 +102,10 @@ extension EdgeEndpoint {
 
     private static func open(
         _ configured: String,
-        label: MetricLabel,
+        _ label: MetricLabel,
         _ identity: EndpointIdentity?,
-        _ balancers: Balancers?
+        _ balancers: Balancers?,
+        _ webSocket: WebSocketEndpoint?
     ) throws -> (endpoint: EdgeEndpoint, address: String) {
         let address = try NetworkAddress(endpoint: configured, for: .bind)
         let descriptor: Int32
@@ -109,7 +121,13 @@ extension EdgeEndpoint {
         let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
         let written = host.contains(":") ? "[\(host)]" : host
         return (
-            EdgeEndpoint(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
+            EdgeEndpoint(
+                descriptor: descriptor,
+                label: label,
+                identity: identity,
+                balancers: balancers,
+                webSocket: webSocket
+            ),
             "tcp://\(written):\(System.port(of: descriptor))"
         )
     }

@@ -18,6 +18,8 @@ struct KeyParts: Sendable {
     let rules: ListenerRulesHolder
     /// Checks the tokens of joins; `nil`: no token is checked.
     let tokens: TokenChecks?
+    /// Which pages may listen by WebSocket.
+    let webSocketOrigins: WebSocketOrigins
 
     /// Reads the files of broadcasters and of the listeners' certificate.
     ///
@@ -41,6 +43,7 @@ struct KeyParts: Sendable {
         self.rules = ListenerRulesHolder(
             ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)
         )
+        self.webSocketOrigins = WebSocketOrigins(configuration.webSocketOriginPatterns)
         self.tokens = keys.tokens.map { TokenChecks(now: common.now, check: $0) }
     }
 

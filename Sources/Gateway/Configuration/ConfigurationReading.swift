@@ -175,6 +175,7 @@ extension GatewayConfiguration {
         // With balancers each connection must be encrypted, by them or by the gateway.
         if !self.encryptsListeners, self.listenersProxyTrusted.isEmpty {
             sockets += [("notices", self.notices), ("requests", self.requests)]
+            if let webSocket = self.webSocket { sockets.append(("listeners.webSocket", "tcp://" + webSocket)) }
         }
         // With keys the socket is encrypted and lets only known peers in.
         if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
@@ -207,6 +208,7 @@ extension GatewayConfiguration {
     private static let wayToEncrypt = [
         "notices": " or have a certificate (listeners.tls.certificateFile),",
         "requests": " or have a certificate (listeners.tls.certificateFile),",
+        "listeners.webSocket": " or have a certificate (listeners.tls.certificateFile),",
         "broadcast": " or give broadcasters keys (broadcasters.secretKeyFile),",
         "http": " or have a certificate (http.tls.certificateFile),",
     ]

@@ -121,6 +121,31 @@ extension ConfigurationTable {
                 : "it must be up to \(AddressNetworks.networksMax) networks with commas between them, such as 10.0.0.0/8, 2001:db8::/32, with no bits beside those of the network, and is \(value)"
         }
         .explained("Balancers", "operations/balancers.md"),
+        Row(
+            key: "listeners.webSocket",
+            meaning: "address of listeners' WebSocket, `HOST:PORT`, or `none`",
+            set: { configuration, value in
+                guard value != "none" else {
+                    configuration.webSocket = nil
+                    return nil
+                }
+                configuration.webSocket = value
+                return endpoint("tcp://" + value).map { _ in "it must be HOST:PORT, or none, and is \(value)" }
+            },
+            get: { $0.webSocket ?? "none" }
+        )
+        .explained("WebSocket", "operations/connections.md#websocket"),
+        text(
+            "listeners.webSocketOrigins",
+            "origins whose pages may listen by WebSocket, as `http.listenerOrigins`; empty: the gateway's own",
+            \.webSocketOrigins
+        ) { Self.reasonAgainstOrigins($0) }
+        .reloadable,
+        text(
+            "listeners.webSocketPath",
+            "the only path that is served by WebSocket, such as `/listen`; empty: every path",
+            \.webSocketPath
+        ) { Self.reasonAgainstPath($0) },
         flag(
             "ledger.paused",
             "leaves acknowledgements in the log without counting them, until a start without it",

@@ -46,6 +46,17 @@ extension ConfigurationTable {
         return nil
     }
 
+    /// Why a path of requests is refused.
+    static func reasonAgainstPath(_ value: String) -> String? {
+        let isPath =
+            value.hasPrefix("/") && value.utf8.count <= 256
+            && value.utf8.allSatisfy {
+                (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+            }
+        return value.isEmpty || isPath
+            ? nil : "it must be a path of at most 256 bytes without a query, such as /listen, and is \(value)"
+    }
+
     /// Why a list of host names is refused: each must be one that a request can ask for.
     static func reasonAgainstHosts(_ value: String) -> String? {
         guard value.utf8.count <= 4_096 else { return "it must be 4096 bytes at most" }

@@ -55,6 +55,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// The networks of the balancers before the listeners' ports, with commas between them; empty: none, and clients come by
     /// themselves.
     package var listenersProxyTrusted = ""
+    /// Where listeners connect by WebSocket, as HOST:PORT; `nil`: nowhere.
+    package var webSocket: String?
+    /// The origins whose pages may listen by WebSocket, with commas between them; `*`: all; empty: the gateway's own.
+    package var webSocketOrigins = ""
+    /// The only path that is served by WebSocket; empty: every path.
+    package var webSocketPath = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     /// The values of the limits.
@@ -174,6 +180,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// A checked configuration has no rule that cannot be read.
     package var httpListenerOriginPatterns: [OriginPattern] {
         Self.list(self.httpListenerOrigins).compactMap { try? OriginPattern($0) }
+    }
+
+    /// The origins whose pages may listen by WebSocket.
+    package var webSocketOriginPatterns: [OriginPattern] {
+        Self.list(self.webSocketOrigins).compactMap { try? OriginPattern($0) }
     }
 
     /// The parts of a list with commas.

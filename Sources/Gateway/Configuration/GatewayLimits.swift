@@ -56,7 +56,8 @@ extension Gateway {
         case .broadcastCallsWaitingMax: self.breakDesk.callsWaiting
         case .bytesWaitingMax: self.metrics.value(.bytesWaiting)
         case .connectionsMax:
-            [MetricLabel.notices, .requests, .broadcast].reduce(0) { $0 + self.metrics.value(.connections, $1) }
+            [MetricLabel.notices, .requests, .webSocket, .broadcast]
+                .reduce(0) { $0 + self.metrics.value(.connections, $1) }
         case .httpListenersMax: self.metrics.value(.httpListeners)
         case .listenersMax: self.metrics.value(.listeners)
         case .logBytesMax: self.metrics.value(.logUsedBytes)

@@ -59,6 +59,12 @@ package struct WebOrigin: Hashable, Sendable {
         self.init(scheme: scheme, host: host, port: port)
     }
 
+    /// Whether a page of an origin is one that the host of its request has served.
+    package static func isOrigin(_ origin: String, of authority: String?) -> Bool {
+        guard let authority, let page = try? WebOrigin(origin) else { return false }
+        return page != .null && page == WebOrigin(scheme: page.scheme, authority: authority)
+    }
+
     /// Why a text is no origin, as the end of a sentence.
     package struct Fault: Error, Hashable, Sendable {
         package let reason: String
@@ -99,7 +105,7 @@ package struct WebOrigin: Hashable, Sendable {
     }
 }
 
-/// A rule of `http.listenerOrigins`: the pages that may listen over HTTP.
+/// A rule of `http.listenerOrigins` or `listeners.webSocketOrigins`: the pages that may listen.
 package enum OriginPattern: Hashable, Sendable {
     /// Every page: `*`.
     case every

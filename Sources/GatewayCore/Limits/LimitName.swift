@@ -27,6 +27,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case entryBytesWaitingMax
     case eventsMax
     case forgottenSessionsMax
+    case fragmentsPerMessageMax
     case framesPerMessageMax
     case httpAnswerBytesMax
     case httpBodyBytesMax
@@ -153,6 +154,8 @@ extension LimitName {
                     "a fault of the gateway: an answer of the log is lost. Restart it and report the fault with its log"
             )
         case .forgottenSessionsMax: .init(10_000, whenReached: "`cuecast forget` fails")
+        case .fragmentsPerMessageMax:
+            .init(64, whenReached: "the connection over WebSocket is closed", alerts: false)
         case .framesPerMessageMax: .init(64, whenReached: "the connection is closed", alerts: false)
         case .httpAnswerBytesMax:
             .init(

@@ -50,6 +50,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
     case httpHandshakes = "cuecast_http_tls_handshakes_total"
     case proxyHeaders = "cuecast_proxy_headers_total"
+    case webSocketUpgrades = "cuecast_websocket_upgrades_total"
     case memoryReturns = "cuecast_memory_returns_total"
     case storeCacheBytes = "cuecast_store_cache_bytes"
     case subscribedStreams = "cuecast_subscribed_streams"

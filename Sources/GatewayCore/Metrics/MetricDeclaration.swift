@@ -176,17 +176,22 @@ extension Metric {
             )
         case .listeners: .gauge("sessions with a live lease")
         case .connections:
-            .gauge("open connections", by: "socket", [.notices, .requests, .broadcast, .http])
+            .gauge("open connections", by: "socket", [.notices, .requests, .webSocket, .broadcast, .http])
         case .connectionsEnded:
-            .counter("connections that ended", by: "socket", [.notices, .requests, .broadcast, .http])
+            .counter(
+                "connections that ended",
+                by: "socket",
+                [.notices, .requests, .webSocket, .broadcast, .http]
+            )
         case .connectionsClosed:
             .counter(
                 "listeners' connections that the gateway closed ([Closed connections](../operations/connections.md#closed-connections)), and those of broadcasters, as `unused`",
                 by: "reason",
                 [
-                    .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .expired,
-                    .limit(.framesPerMessageMax), .limit(.subscriptionsPerConnectionMax),
-                    .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
+                    .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .upgrade,
+                    .webSocket, .expired, .limit(.fragmentsPerMessageMax), .limit(.framesPerMessageMax),
+                    .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax),
+                    .limit(.bytesWaitingMax),
                 ]
             )
         case .bytesWaiting:
@@ -237,6 +242,15 @@ extension Metric {
                 [
                     .client, .balancer, .untrusted, .noSignature, .version, .tooLong, .family, .malformed, .checksum,
                     .unencrypted, .late, .gone, .refused,
+                ]
+            )
+        case .webSocketUpgrades:
+            .counter(
+                "requests for WebSocket ([results](../operations/connections.md#websocket))",
+                by: "result",
+                [
+                    .done, .malformed, .tooLong, .noUpgrade, .version, .subprotocol, .path, .origin, .late, .gone,
+                    .refused,
                 ]
             )
         case .memoryReturns:

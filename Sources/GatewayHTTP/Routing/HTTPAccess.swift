@@ -165,8 +165,7 @@ package struct HTTPHosts: Hashable, Sendable {
 
     /// Whether a page of an origin is one that this request's host has served.
     package static func isSameOrigin(_ origin: String, as authority: String?) -> Bool {
-        guard let authority, let page = try? WebOrigin(origin) else { return false }
-        return page != .null && page == WebOrigin(scheme: page.scheme, authority: authority)
+        WebOrigin.isOrigin(origin, of: authority)
     }
 
     /// The host without its port, in lower case; `nil`: it is none.

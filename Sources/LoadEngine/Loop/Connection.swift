@@ -45,6 +45,10 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     case untrusted(reason: String)
     /// TLS came to nothing, or ended.
     case encryption(TLSFailure)
+    /// The peer does not serve WebSocket: the first line of its answer.
+    case noWebSocket(answer: String)
+    /// The peer does not keep to WebSocket.
+    case webSocket(WebSocketFailure)
     /// A call of the operating system failed.
     case system(operation: String, code: Int32)
 
@@ -56,6 +60,8 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
         case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"
         case .encryption(let failure): failure.description
+        case .noWebSocket(let answer): "the peer does not serve WebSocket: \(answer)"
+        case .webSocket(let failure): failure.description
         case .system(let operation, let code): "\(operation) failed: \(System.describe(code))"
         }
     }

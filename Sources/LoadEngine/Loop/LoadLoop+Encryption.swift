@@ -34,6 +34,13 @@ extension LoadLoop {
         self.pipe.received(count)
         do throws(TLSFailure) {
             guard try self.shakeHands(connection, index, session) else { return }
+            guard self.slots[index].webSocket == nil else {
+                let (count, hasEnded) = try session.readAll(into: &self.frames, at: 0)
+                self.sendPipe(connection, index)
+                if count > 0 { self.takeFrames(count, of: connection, index, behind: kept) }
+                if hasEnded { self.end(connection, .closedByPeer) }
+                return
+            }
             let (end, hasEnded) = try session.readAll(into: &self.buffer, at: kept)
             self.sendPipe(connection, index)
             if end > kept { self.take(end, of: connection, index, kept: kept) }

@@ -46,8 +46,15 @@ extension LoadLoop {
 
     // MARK: - Writing
 
+    /// Writes frames of ZMTP: over WebSocket each is a masked message.
+    func write(_ frames: Span<UInt8>, _ connection: Connection, _ index: Int) {
+        guard let client = self.slots[index].webSocket else { return self.writeWire(frames, connection, index) }
+        let bytes = client.masked(frames)
+        self.writeWire(bytes.span, connection, index)
+    }
+
     /// Writes what the kernel takes and keeps the rest; encrypts it before, where the connection is by TLS.
-    func write(_ bytes: Span<UInt8>, _ connection: Connection, _ index: Int) {
+    func writeWire(_ bytes: Span<UInt8>, _ connection: Connection, _ index: Int) {
         guard let session = self.slots[index].encryption else { return self.put(bytes, connection, index) }
         self.writeEncrypted(bytes, connection, index, session)
     }
@@ -100,6 +107,7 @@ extension LoadLoop {
             self.buffer.replaceSubrange(0..<kept, with: self.slots[index].input)
         }
         if let session = self.slots[index].encryption { return self.readEncrypted(index, session, behind: kept) }
+        if let client = self.slots[index].webSocket { return self.readFrames(index, client, behind: kept) }
         let count = System.read(
             self.slots[index].descriptor,
             into: &self.buffer,

@@ -42,6 +42,8 @@ package final class LoadLoop<Driver: LoadDriver> {
         var endpoint: Endpoint?
         /// `nil`: it is plain.
         var encryption: TLSSession?
+        /// `nil`: it speaks ZMTP.
+        var webSocket: WebSocketClient?
         /// When it was begun.
         var began = LoopTime(nanoseconds: 0)
         /// The bytes of an incomplete frame.
@@ -65,6 +67,8 @@ package final class LoadLoop<Driver: LoadDriver> {
     private var freeSlots: [UInt32] = []
     /// The buffer into which all connections are read.
     var buffer: [UInt8]
+    /// The buffer into which connections over WebSocket are read; it has room once there is such a connection.
+    var frames: [UInt8] = []
     /// The buffers of encrypted connections.
     let pipe = TLSPipe()
     /// Made for the first encrypted connection.
@@ -169,7 +173,11 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.slots[Int(index)].descriptor = result
         self.slots[Int(index)].endpoint = endpoint
         self.slots[Int(index)].began = .now()
-        self.slots[Int(index)].session = Session(kind.socketType, frameBytesMax: self.settings.frameBytesMax)
+        self.slots[Int(index)].session = Session(
+            kind.socketType,
+            frameBytesMax: self.settings.frameBytesMax,
+            start: endpoint.webSocketPath == nil ? .greeting : .handshake
+        )
         guard result >= 0 else {
             self.endLater(connection, Self.end(ofConnecting: -result))
             return connection
@@ -194,6 +202,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.endSession(index)
         if self.slots[index].descriptor >= 0 { System.close(self.slots[index].descriptor) }
         self.slots[index].phase = .free
+        self.slots[index].webSocket = nil
         self.slots[index].descriptor = -1
         self.slots[index].generation &+= 1
         self.slots[index].isPaused = false
@@ -315,6 +324,7 @@ package final class LoadLoop<Driver: LoadDriver> {
     func greet(_ connection: Connection) {
         let index = Int(connection.index)
         self.slots[index].phase = .handshake
+        guard self.slots[index].endpoint?.webSocketPath == nil else { return self.askForWebSocket(connection, index) }
         let greeting = self.slots[index].session.greeting
         self.write(greeting.span, connection, index)
     }

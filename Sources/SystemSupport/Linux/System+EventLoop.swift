@@ -139,6 +139,68 @@ extension System {
         }
     }
 
+    /// A header and a body that are written behind each other; the header begins where the one before it ends.
+    package struct GatheredPiece: Hashable, Sendable {
+        package let headerEnd: Int
+        package let body: Range<Int>
+
+        package init(headerEnd: Int, body: Range<Int>) {
+            self.headerEnd = headerEnd
+            self.body = body
+        }
+    }
+
+    /// Writes as much as the kernel takes of headers and bodies, without copying them together.
+    ///
+    /// - Parameters:
+    ///   - descriptor: a socket.
+    ///   - pieces: at most 512.
+    ///   - headers: all headers, one behind the other.
+    ///   - bodies: has the bodies.
+    /// - Returns: how many bytes the kernel took; a negated errno where that failed.
+    package static func write(
+        _ descriptor: Int32,
+        _ pieces: Span<GatheredPiece>,
+        headers: Span<UInt8>,
+        bodies: Span<UInt8>
+    ) -> Int {
+        // Safety: the vectors point into the spans, in the bounds that are checked here; the kernel reads them during the call only.
+        unsafe headers.withUnsafeBytes { headers in
+            unsafe bodies.withUnsafeBytes { bodies in
+                unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2 * pieces.count) { vectors in
+                    var headerStart = 0
+                    for index in pieces.indices {
+                        let piece = pieces[index]
+                        precondition(
+                            headerStart <= piece.headerEnd && piece.headerEnd <= headers.count,
+                            "a header is outside"
+                        )
+                        precondition(piece.body.upperBound <= bodies.count, "a body is outside")
+                        unsafe vectors[2 * index] = unsafe vector(headers, headerStart..<piece.headerEnd)
+                        unsafe vectors[2 * index + 1] = unsafe vector(bodies, piece.body)
+                        headerStart = piece.headerEnd
+                    }
+                    var message = unsafe msghdr()
+                    unsafe message.msg_iov = vectors.baseAddress
+                    unsafe message.msg_iovlen = vectors.count
+                    while true {
+                        let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                        if count >= 0 { return count }
+                        if errno != EINTR { return -Int(errno) }
+                    }
+                }
+            }
+        }
+    }
+
+    @unsafe
+    private static func vector(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> iovec {
+        unsafe iovec(
+            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress?.advanced(by: range.lowerBound)),
+            iov_len: range.count
+        )
+    }
+
     package static func close(_ descriptor: Int32) {
         _ = Glibc.close(descriptor)
     }
