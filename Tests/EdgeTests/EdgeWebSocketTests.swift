@@ -70,7 +70,8 @@ struct EdgeWebSocketTests {
         #expect(self.count(stand, .done) == 3)
         await stand.shared.stop()
         #expect(stand.shared.bytesHeld == 0)
-        #expect(try hears.next() == nil)
+        // Repeats of the position may come until then.
+        while try hears.next() != nil {}
         #expect(hears.told.last == .close(1_001))
     }
 

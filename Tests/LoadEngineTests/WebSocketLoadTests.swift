@@ -43,9 +43,7 @@ struct WebSocketLoadTests {
         }
     }
 
-    @Test(arguments: [
-        (push: true, isEncrypted: false), (push: false, isEncrypted: false), (push: true, isEncrypted: true),
-    ])
+    @Test(arguments: [(true, false), (false, false), (true, true)])
     func `listeners by WebSocket lose nothing`(push: Bool, isEncrypted: Bool) async throws {
         let encryption = isEncrypted ? self.encryption : nil
         let (outcome, metrics) = try await self.measure(isEncrypted: isEncrypted) { webSocket, broadcast in
