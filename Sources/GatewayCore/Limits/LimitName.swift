@@ -28,6 +28,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case eventsMax
     case forgottenSessionsMax
     case framesPerMessageMax
+    case gatewaysMax
     case httpAnswerBytesMax
     case httpBodyBytesMax
     case httpConnectionsMax
@@ -50,6 +51,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case recordBytesMax
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
+    case remoteCountsMax
     case reportRowsMax
     case requestsBehindMax
     case requestsPerSessionPerSecondMax
@@ -154,6 +156,7 @@ extension LimitName {
             )
         case .forgottenSessionsMax: .init(10_000, whenReached: "`cuecast forget` fails")
         case .framesPerMessageMax: .init(64, whenReached: "the connection is closed", alerts: false)
+        case .gatewaysMax: .init(1_024, whenReached: "further gateways of one log are taken for absent")
         case .httpAnswerBytesMax:
             .init(
                 64 * 1_048_576,
@@ -294,6 +297,11 @@ extension LimitName {
                 alerts: false
             )
         case .reportRowsMax: .init(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
+        case .remoteCountsMax:
+            .init(
+                1_000_000,
+                whenReached: "request windows are sized without the counts of some streams at other gateways"
+            )
         case .requestsBehindMax: .init(4_096, whenReached: "the request is refused as `UNAVAILABLE`, retry in a second")
         case .requestsPerSessionPerSecondMax:
             .init(
