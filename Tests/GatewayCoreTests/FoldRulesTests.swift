@@ -33,15 +33,24 @@ struct FoldRulesTests {
     }
 
     @Test func `a version that this program does not know is refused, in records and in snapshots`() throws {
-        let known = BreakGroup(entries: [BreakEntry(at: Sample.at(0), kind: .rules(FoldRules.newest))])
-        #expect(try BreakGroup(decoding: known.encoded()) == known)
-        for version in [0, FoldRules.newest + 1] {
+        func record(_ version: UInt32) -> LoggedRecord {
             let group = BreakGroup(entries: [BreakEntry(at: Sample.at(0), kind: .rules(version))])
-            #expect(throws: WireError.self) { try BreakGroup(decoding: group.encoded()) }
+            return LoggedRecord(offset: 1, previous: 0, bytes: group.encoded())
         }
-        #expect(throws: WireError.self) {
-            try BoardRecord(decoding: BoardRecord(rules: FoldRules.newest + 1).encoded())
+        for (version, isTaken) in [(0, false), (FoldRules.newest, true), (FoldRules.newest + 1, false)] {
+            var board = Board(epoch: Sample.epoch)
+            guard isTaken else {
+                #expect(throws: WireError.self) { try board.apply(record(version)) }
+                #expect(board.offset == 0 && board.rules == FoldRules.first)
+                continue
+            }
+            #expect(try board.apply(record(version))?.results == [.activated(version)])
         }
+        var loader = BoardLoader(epoch: Sample.epoch, names: SipHash(key: 0, 0))
+        #expect(throws: WireError.self) { try loader.read(BoardRecord(rules: FoldRules.newest + 1)) }
+        var newer = BoardLoader(epoch: Sample.epoch, names: SipHash(key: 0, 0), rulesKnown: FoldRules.newest + 1)
+        try newer.read(BoardRecord(rules: FoldRules.newest + 1))
+        #expect(newer.finish(at: 0).rules == FoldRules.newest + 1)
         let board = Board(epoch: Sample.epoch, BoardRecord(rules: FoldRules.newest))
         #expect(board.rules == FoldRules.newest)
         #expect(board.record.rules == nil, "a log of the first version has snapshots that every version reads")

@@ -54,6 +54,33 @@ struct RetentionTests {
         #expect(!Board(epoch: Sample.epoch, BoardRecord(offset: 0, streams: [])).hasTime)
     }
 
+    @Test func `of several gateways one appends housekeeping, and the next one where that stays away`() {
+        func elapsed(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
+        var desk = Desk()
+        _ = desk.ask(.publish(Sample.publish(start: nil)), at: 0)
+        func isDue(_ schedule: inout HousekeepingSchedule, _ seconds: Int64, rank: Int) -> Bool {
+            let entry = schedule.entry(
+                on: desk.board,
+                at: Sample.at(9_999),
+                elapsed: elapsed(seconds),
+                mayAdvance: true,
+                rank: rank
+            )
+            return entry != nil
+        }
+        for rank in 0...3 {
+            var schedule = HousekeepingSchedule(elapsed: elapsed(0))
+            let due = 60 + 3 * Int64(rank)
+            #expect(isDue(&schedule, due - 1, rank: rank) == false)
+            // It sees that of another one, and begins to wait anew.
+            var other = schedule
+            other.saw(elapsed: elapsed(due - 1))
+            #expect(isDue(&other, due, rank: rank) == false)
+            #expect(isDue(&other, due - 1 + due, rank: rank) == true)
+            #expect(isDue(&schedule, due, rank: rank) == true)
+        }
+    }
+
     @Test func `a gateway appends housekeeping seldom, one at a time, and not while its clock is in doubt`() {
         func elapsed(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
         var schedule = HousekeepingSchedule(elapsed: elapsed(0))

@@ -177,7 +177,7 @@ package struct BoardRecord: Hashable, Sendable {
         guard Set(self.writers.map(\.writer)).count == self.writers.count else {
             throw .invalid(field: "writers", rule: "one stands there twice")
         }
-        self.rules = wire.rules == 0 ? nil : try FoldRules.known(wire.rules)
+        self.rules = wire.rules == 0 ? nil : try FoldRules.version(wire.rules)
     }
 
     /// The snapshot's bytes.

@@ -249,7 +249,7 @@ extension BreakEntry {
                 BreakNumber(rawValue: entry.breakNumber)
             )
         case .housekeeping(let entry): self.kind = .housekeeping(Timestamp(microseconds: entry.timeUs))
-        case .rules(let entry): self.kind = .rules(try FoldRules.known(entry.version))
+        case .rules(let entry): self.kind = .rules(try FoldRules.version(entry.version))
         case .signal(let entry): self.kind = .signal(try Signal(wire: entry))
         case .putList(let entry): self.kind = .putList(try BroadcastRequest.PutList(wire: entry))
         case .removeList(let entry): self.kind = .removeList(try AdListName(entry.name))

@@ -15,14 +15,27 @@ package enum FoldRules {
     ///
     /// - Parameter version: as it was read.
     /// - Returns: the version.
-    /// - Throws: where this program does not know it: the caller stops rather than come to another board than the other gateways.
-    package static func known(_ version: UInt32) throws(WireError) -> UInt32 {
-        guard (Self.first...Self.newest).contains(version) else {
-            throw .invalid(
-                field: "rules",
-                rule: "this program knows the versions \(Self.first) to \(Self.newest), not \(version)"
-            )
+    /// - Throws: where there is no such version.
+    package static func version(_ version: UInt32) throws(WireError) -> UInt32 {
+        guard version >= Self.first else {
+            throw .invalid(field: "rules", rule: "versions begin with \(Self.first)")
         }
         return version
+    }
+
+    /// Makes sure that a version is known.
+    ///
+    /// - Parameters:
+    ///   - version: of the log.
+    ///   - newest: the newest one that the reader knows.
+    /// - Throws: where it is newer: the caller stops rather than come to another board than the other gateways.
+    package static func require(_ version: UInt32, newest: UInt32) throws(WireError) {
+        guard version <= newest else {
+            throw .invalid(
+                field: "rules",
+                rule: "this program knows the versions \(Self.first) to \(newest) of the rules, and the log goes by"
+                    + " version \(version): a newer program is needed"
+            )
+        }
     }
 }

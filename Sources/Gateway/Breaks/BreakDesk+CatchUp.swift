@@ -9,7 +9,7 @@ extension BreakDesk {
     /// Whether a refusal may be one of the past, because the board does not have all that the log has; then the board catches up first.
     ///
     /// - Parameters:
-    ///   - plan: what the board says.
+    ///   - plan: the answer of the board.
     ///   - stream: which the request would change; what comes later about it waits behind.
     /// - Returns: whether the request has to wait.
     func waitsForLog(_ plan: BroadcastPlan, of stream: StreamID) -> Bool {

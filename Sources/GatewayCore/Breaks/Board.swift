@@ -70,6 +70,8 @@ package struct Board: Sendable {
     package internal(set) var writers = WriterTable()
     /// The version of the fold's rules.
     package private(set) var rules = FoldRules.first
+    /// The newest version that the reader knows; says nothing about the streams.
+    package internal(set) var rulesKnown = FoldRules.newest
     /// How many breaks are kept.
     package private(set) var breakCount = 0
     /// About what it takes in memory, worked out from what is kept: the same at every gateway.

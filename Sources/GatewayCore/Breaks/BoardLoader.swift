@@ -17,22 +17,26 @@ package struct BoardLoader {
     }
 
     private let epoch: UInt64
+    private let rulesKnown: UInt32
     private var streams: [StreamID: StreamBoard] = [:]
     private var facts: Facts
 
     /// - Parameters:
     ///   - epoch: of the event log.
     ///   - names: hashes the names of dropped breaks; by a key of the event log.
-    package init(epoch: UInt64, names: SipHash) {
+    ///   - rulesKnown: the newest version of the fold's rules that the reader knows.
+    package init(epoch: UInt64, names: SipHash, rulesKnown: UInt32 = FoldRules.newest) {
         self.epoch = epoch
+        self.rulesKnown = rulesKnown
         self.facts = Facts(retired: RetiredNames(hash: names))
     }
 
     /// Takes a part.
     ///
     /// - Parameter part: as the snapshot has it; of a break only with its stream, or after it.
-    /// - Throws: `invalid` where it contradicts the parts before.
+    /// - Throws: `invalid` where it contradicts the parts before, or goes by rules that are not known.
     package mutating func read(_ part: BoardRecord) throws(WireError) {
+        if let rules = part.rules { try FoldRules.require(rules, newest: self.rulesKnown) }
         for each in part.streams where self.streams[each.stream] != nil {
             throw .invalid(field: "streams", rule: "the stream \(each.stream) is listed twice")
         }
@@ -74,6 +78,8 @@ package struct BoardLoader {
 
     /// The board after the groups up to an offset.
     package func finish(at offset: UInt64) -> Board {
-        Board(epoch: self.epoch, offset: offset, streams: self.streams.values, loaded: self.facts)
+        var board = Board(epoch: self.epoch, offset: offset, streams: self.streams.values, loaded: self.facts)
+        board.rulesKnown = self.rulesKnown
+        return board
     }
 }

@@ -38,6 +38,9 @@ package struct TimerRanks: Hashable, Sendable {
         }
     }
 
+    /// How many gateways append what concerns the whole board, and no break, before this one.
+    package var boardRank: Int { self.rank(of: BreakNumber(rawValue: 0)) }
+
     /// How long after its instant this gateway appends the record of a break.
     package func delay(of number: BreakNumber) -> Duration {
         self.others.isEmpty ? .zero : Self.rankDelay * self.rank(of: number)

@@ -56,7 +56,7 @@ package struct LedgerPosting: Hashable, Sendable {
     /// - Parameters:
     ///   - offset: the group's.
     ///   - previous: that of the group before; `nil`: one less, as within an epoch.
-    ///   - mark: who appended the group.
+    ///   - mark: its writer, and when it was stored.
     ///   - deliveries: the deliveries.
     ///   - outcomes: the outcomes.
     package init(

@@ -29,6 +29,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case forgottenSessionsMax
     case fragmentsPerMessageMax
     case framesPerMessageMax
+    case gatewaysMax
     case httpAnswerBytesMax
     case httpBodyBytesMax
     case httpConnectionsMax
@@ -51,6 +52,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case recordBytesMax
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
+    case remoteCountsMax
     case reportRowsMax
     case requestsBehindMax
     case requestsPerSessionPerSecondMax
@@ -157,6 +159,7 @@ extension LimitName {
         case .fragmentsPerMessageMax:
             .init(64, whenReached: "the connection over WebSocket is closed", alerts: false)
         case .framesPerMessageMax: .init(64, whenReached: "the connection is closed", alerts: false)
+        case .gatewaysMax: .init(1_024, whenReached: "further gateways of one log are taken for absent")
         case .httpAnswerBytesMax:
             .init(
                 64 * 1_048_576,
@@ -297,6 +300,11 @@ extension LimitName {
                 alerts: false
             )
         case .reportRowsMax: .init(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
+        case .remoteCountsMax:
+            .init(
+                1_000_000,
+                whenReached: "request windows are sized without the counts of some streams at other gateways"
+            )
         case .requestsBehindMax: .init(4_096, whenReached: "the request is refused as `UNAVAILABLE`, retry in a second")
         case .requestsPerSessionPerSecondMax:
             .init(

@@ -86,7 +86,7 @@ package struct OwnAppends<Waiting: Sendable>: Sendable {
 
     /// The log has refused an append, and is certain not to have it.
     ///
-    /// - Returns: who waits for it; `nil`: it is settled already.
+    /// - Returns: the one that waits for it; `nil`: it is settled already.
     package mutating func refused(_ number: UInt64) -> Waiting? {
         guard let place = self.open.firstIndex(where: { $0.number == number }) else { return nil }
         let open = self.open.remove(at: place)

@@ -33,6 +33,12 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case connections
     /// The trace file cannot be written: the spans are lost, and everything else goes on.
     case traceFile
+    /// Another gateway of the log signs with other keys, or accepts other ones.
+    case signingKeysDiffer
+    /// The clock of another gateway of the log is too far from this one's.
+    case gatewayClocksDiffer
+    /// Another gateway of the log has made another board of the same records.
+    case boardsDiffer
 }
 
 extension Alarm {
@@ -56,6 +62,10 @@ extension Alarm {
         case .diskNearlyFull: "The disk of the data directory has less than 1 GiB free."
         case .connections: "The descriptors for connections are in use. New connections wait."
         case .traceFile: "The trace file cannot be written. Spans are lost."
+        case .signingKeysDiffer:
+            "Another gateway of the log has other signing keys. Players that move between the two may be refused."
+        case .gatewayClocksDiffer: "The clock of another gateway of the log is more than 50 ms from this one's."
+        case .boardsDiffer: "Another gateway of the log has made another board of the same records."
         }
     }
 
@@ -77,6 +87,8 @@ extension Alarm {
         case .logSilent, .logNearlyFull, .diskNearlyFull: ReferenceLink("Disk failures", "operations/disk-failures.md")
         case .connections: ReferenceLink("Connections", "operations/connections.md#connections-and-descriptors")
         case .traceFile: ReferenceLink("Traces", "operations/traces.md#spans")
+        case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer:
+            ReferenceLink("Several gateways", "operations/several-gateways.md#alarms")
         }
     }
 }

@@ -303,6 +303,15 @@ extension Metric {
         case .residentMemory: .gauge("memory of the process")
         case .clockDifferenceSeconds:
             .gaugeInMicroseconds("how far the wall clock is ahead of the gateway's clock; negative: behind")
+        case .gateways: .gauge("gateways of the event log that are alive, with this one; 0: it has the log for itself")
+        case .gatewayBeats:
+            .counter(
+                "beats of gateways of one log: `sent`; `taken`; `passed_over`: older than one that came before; `over_limit`: of more gateways than may be; `undecodable`",
+                by: "result",
+                [.sent, .taken, .passedOver, .overLimit, .undecodable]
+            )
+        case .gatewayClockDifferenceSeconds:
+            .gaugeInMicroseconds("how far the clocks of the gateways of one log are apart for certain, at most")
         case .appendSeconds: .histogram("from handing a group to the log until it is durable")
         case .noticeSeconds:
             .histogram("from receiving a publication until every thread that serves listeners has its notice")

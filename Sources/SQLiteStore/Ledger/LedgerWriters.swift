@@ -17,7 +17,7 @@ enum LedgerWriters {
     ///   - lane: their lane.
     ///   - database: in a transaction.
     /// - Returns: all of them where the log does not keep who appended a group.
-    /// - Throws: what SQLite says.
+    /// - Throws: the errors of SQLite.
     static func effective(
         _ postings: ArraySlice<LedgerPosting>,
         of lane: Lane,

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// All that a gateway knows of the others of its log: who is alive, how many listen there, how far their clocks are, and whether their
+/// boards are the same.
+///
+/// Beats go in, and its own beats come out; it knows no clock and no bus.
+package struct GatewayCluster: Sendable {
+    /// The facts that this gateway tells of itself in each beat.
+    package struct Facts: Sendable {
+        package var writer: UInt64 = 0
+        package var clock: Timestamp
+        package var version = ""
+        package var rules: UInt32 = FoldRules.first
+        package var applied: [String: UInt64] = [:]
+        package var listeners = 0
+        package var isDraining = false
+        package var addresses: [String] = []
+        package var keys: [GatewayBeat.Key] = []
+
+        package init(clock: Timestamp) {
+            self.clock = clock
+        }
+    }
+
+    private struct Heard {
+        let sent: Timestamp
+        let heard: Timestamp
+    }
+
+    package private(set) var table: GatewayTable
+    package private(set) var counts = StreamSums()
+    package private(set) var offsets: [UInt64: ClockOffset] = [:]
+    package private(set) var boards = BoardComparison()
+    /// The newest beats of the others, for their echoes.
+    private var heard: [UInt64: Heard] = [:]
+    /// The echoes begin behind this gateway.
+    private var echoedThrough: UInt64 = 0
+    private var portions = StreamPortions()
+    private var number: UInt64 = 0
+
+    /// - Parameters:
+    ///   - own: the run of this gateway.
+    ///   - goneAfter: after so long without a beat a gateway is taken for gone.
+    package init(own: UInt64, goneAfter: Duration = GatewayTable.goneAfter) {
+        self.table = GatewayTable(own: own, goneAfter: goneAfter)
+    }
+
+    // MARK: - What others say
+
+    /// Takes a beat.
+    ///
+    /// - Parameters:
+    ///   - beat: as it came.
+    ///   - clock: of this gateway.
+    ///   - elapsed: monotonic time.
+    /// - Returns: whether it is news, and the limits that it reached.
+    package mutating func heard(
+        _ beat: GatewayBeat,
+        clock: Timestamp,
+        elapsed: Timestamp
+    ) -> (taken: GatewayTable.Taken, limits: [LimitName]) {
+        let taken = self.table.heard(beat, elapsed: elapsed)
+        guard taken == .taken else { return (taken, taken == .limit ? [.gatewaysMax] : []) }
+        guard !beat.isLeaving else {
+            self.forget(beat.gateway)
+            return (taken, [])
+        }
+        self.heard[beat.gateway] = Heard(sent: beat.clock, heard: clock)
+        for echo in beat.echoes where echo.gateway == self.table.own {
+            self.offsets[beat.gateway, default: ClockOffset()]
+                .add(sent: echo.sent, heardThere: echo.heard, sentBack: beat.clock, heard: clock)
+        }
+        self.boards.heard(beat)
+        let hasRoom = beat.counts.map { self.counts.take($0, of: beat.gateway) } ?? true
+        return (taken, hasRoom ? [] : [.remoteCountsMax])
+    }
+
+    /// Forgets those that have gone.
+    ///
+    /// - Parameter elapsed: monotonic time.
+    package mutating func dropSilent(elapsed: Timestamp) {
+        self.table.dropSilent(elapsed: elapsed)
+        for gateway in self.heard.keys where !self.table.isAlive(gateway) { self.forget(gateway) }
+    }
+
+    private mutating func forget(_ gateway: UInt64) {
+        self.heard[gateway] = nil
+        self.offsets[gateway] = nil
+        self.counts.drop(gateway)
+        self.boards.drop(gateway)
+    }
+
+    /// The digest of this gateway's board as of a record.
+    package mutating func made(_ board: BoardComparison.Kept) { self.boards.made(board) }
+
+    // MARK: - What this gateway says
+
+    /// The next beat.
+    ///
+    /// - Parameters:
+    ///   - facts: of this gateway, now.
+    ///   - listeners: how many listen to each stream here.
+    /// - Returns: the beat.
+    package mutating func beat(_ facts: Facts, listeners: [StreamID: Int]) -> GatewayBeat {
+        self.number += 1
+        var beat = GatewayBeat(
+            gateway: self.table.own,
+            writer: facts.writer,
+            number: self.number,
+            clock: facts.clock
+        )
+        beat.version = String(facts.version.prefix(GatewayBeat.textBytesMax / 4))
+        beat.rules = facts.rules
+        beat.applied = facts.applied
+        beat.listeners = facts.listeners
+        beat.isDraining = facts.isDraining
+        beat.addresses = facts.addresses.filter { $0.utf8.count <= GatewayBeat.textBytesMax }
+        beat.addresses = Array(beat.addresses.prefix(GatewayBeat.addressesMax))
+        beat.keys = Array(facts.keys.prefix(GatewayBeat.keysMax))
+        beat.boards = Array(self.boards.marks.suffix(GatewayBeat.boardsMax))
+        beat.echoes = self.echoes()
+        beat.counts = self.portions.next(
+            streams: { Array(listeners.keys) },
+            value: { listeners[$0].map { UInt64(clamping: $0) } }
+        )
+        beat.digests = self.boards.portion()
+        return beat
+    }
+
+    /// The last beat.
+    package mutating func farewell(_ facts: Facts) -> GatewayBeat {
+        self.number += 1
+        var beat = GatewayBeat(
+            gateway: self.table.own,
+            writer: facts.writer,
+            number: self.number,
+            clock: facts.clock
+        )
+        beat.isLeaving = true
+        return beat
+    }
+
+    private mutating func echoes() -> [GatewayBeat.Echo] {
+        let order = self.heard.keys.sorted()
+        let begin = order.firstIndex { $0 > self.echoedThrough } ?? 0
+        let turn = (order[begin...] + order[..<begin]).prefix(GatewayBeat.echoesMax)
+        self.echoedThrough = turn.last ?? 0
+        return turn.compactMap { gateway in
+            self.heard[gateway].map { GatewayBeat.Echo(gateway: gateway, sent: $0.sent, heard: $0.heard) }
+        }
+    }
+
+    // MARK: - What follows
+
+    /// The alarms that follow, with their sentences; `nil`: it is not raised.
+    ///
+    /// - Parameter keys: of this gateway.
+    /// - Returns: each of the three alarms about several gateways.
+    package func alarms(keys: [GatewayBeat.Key]) -> [Alarm: String?] {
+        let alive = self.table.alive
+        return [
+            .signingKeysDiffer: GatewayFindings.signingKeys(keys, alive),
+            .gatewayClocksDiffer: GatewayFindings.clocks(self.offsets, alive),
+            .boardsDiffer: GatewayFindings.boards(self.boards.differences, alive),
+        ]
+    }
+
+    /// How far the clock that differs most is away for certain, in microseconds.
+    package var clockDifference: Int64 { self.offsets.values.compactMap(\.best).map(\.certain).max() ?? 0 }
+}
