@@ -147,7 +147,7 @@ class Liquidsoap:
 class RadioServer:
     """A server that answers `ICY 200 OK`; tests say what it plays, and may close all connections."""
 
-    def __init__(self, interval=64):
+    def __init__(self, interval=64, tls=None):
         self.interval, self.blocks, self.connections, self.lock = interval, [b"StreamTitle='A song';"], [], threading.Condition()
         #: What the next answers are; empty: the stream.
         self.answers = []
@@ -160,8 +160,14 @@ class RadioServer:
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address, daemon_threads = True, True
 
+            def handle_error(self, *_):
+                pass  # The watcher closed its connection.
+
         self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/live"
+        if tls is not None:
+            # The handshake is made by the thread of the connection.
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.server.server_address[1]}/live"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """`cuecast watch ts`, `icecast` and `lines`: real sources, a real gateway, and each break once, also with two watchers."""
-import fcntl, json, os, random, socket, struct, tempfile, time, unittest
+import fcntl, json, os, random, socket, ssl, struct, tempfile, time, unittest
 
 import radio_server
 from harness import PATIENCE, ROOT, Gateway, until
+from test_https import Authority
 from transport_stream import PACKET, WRAP, TransportStream, splice_insert
 from watcher import Watcher
 from watchers import run_rounds
@@ -231,6 +232,28 @@ class WatchedRadio(WatchedSources):
         server.play("StreamTitle='A song';StreamUrl='http://a/';")
         watcher.wait_for("sent", "in")
         self.assertEqual(len(self.breaks(gateway, "radio1")), 1)
+
+    def test_a_server_is_asked_by_https_and_must_have_a_trusted_certificate(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        authority, other = Authority(folder.name), Authority(folder.name, "other")
+        certificate, key = folder.name + "/server.pem", folder.name + "/server.key"
+        authority.sign("IP:127.0.0.1", certificate, key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        gateway, server = self.gateway(), radio_server.RadioServer(tls=context)
+        self.addCleanup(server.close)
+        self.assertTrue(server.url.startswith("https://"))
+        watcher = self.watch(gateway, server.url, "--ca-file", authority.certificate)
+        server.play("StreamTitle='START_AD_BREAK';")
+        watcher.wait_for("sent", "out")
+        self.assertEqual(len(self.breaks(gateway, "radio1")), 1)
+        # Neither the system nor another authority vouches for it.
+        for more in ([], ["--ca-file", other.certificate]):
+            refused = self.watcher(gateway, "icecast", server.url, "--stream", "radio1", "--allow-private", *more)
+            self.assertIn("CERTIFICATE_VERIFY_FAILED", json.dumps(refused.wait_for("refused")))
+        said = gateway.run("watch", "icecast", server.url, "--stream", "radio1", "--source", "a", "--ca-file", key, code=64)
+        self.assertIn("--ca-file: ", said)
 
     def test_what_cannot_be_watched_is_told_once_and_ends_nothing(self):
         gateway, server = self.gateway(), radio_server.RadioServer()

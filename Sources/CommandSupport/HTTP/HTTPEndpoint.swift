@@ -76,7 +76,12 @@ package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
         return HTTPEndpoint(asked.address, trust: .certificate(pem: found.certificates))
     }
 
-    private static func certificates(_ path: String) throws(Fault) -> [UInt8] {
+    /// Reads a file of certificates.
+    ///
+    /// - Parameter path: of the file, PEM.
+    /// - Returns: its bytes, with one certificate at least.
+    /// - Throws: a sentence where it has none.
+    package static func certificates(_ path: String) throws(Fault) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SecretFile.Fault) {
             bytes = try SecretFile.read(path, bytesMax: Self.caFileBytesMax, limit: "caFileBytesMax").bytes

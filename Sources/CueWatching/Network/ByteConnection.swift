@@ -16,6 +16,7 @@ enum ByteConnection {
     ///   - addresses: The addresses of the host, tried one after the other.
     ///   - port: The port.
     ///   - serverName: The name that the certificate must have; `nil`: the connection is not encrypted.
+    ///   - roots: The certificates (PEM) that it is checked against; `nil`: the system's.
     ///   - connectTimeMax: How long each address is tried.
     ///   - silenceMax: How long nothing may come until this is said.
     ///   - now: The time, in milliseconds since 1970.
@@ -25,6 +26,7 @@ enum ByteConnection {
         to addresses: [HostAddress],
         port: Int,
         serverName: String?,
+        roots: [UInt8]?,
         connectTimeMax: Duration,
         silenceMax: Duration,
         now: @escaping @Sendable () -> Int
@@ -32,9 +34,9 @@ enum ByteConnection {
         let context: NIOSSLContext?
         do {
             // Here, because the system's certificates are a file, which is not read on the loop.
-            context = try serverName.map { _ in try Self.context() }
+            context = try serverName.map { _ in try Self.context(roots) }
         } catch {
-            throw CueRefusal(.unreachable, "This machine's certificates cannot be read: \(error).")
+            throw CueRefusal(.unreachable, "The certificates to check the server's cannot be read: \(error).")
         }
         var failure = CueRefusal(.unreachable, "The host has no address.")
         for address in addresses.prefix(Self.addressesMax) {
@@ -61,8 +63,9 @@ enum ByteConnection {
         throw failure
     }
 
-    private static func context() throws -> NIOSSLContext {
+    private static func context(_ roots: [UInt8]?) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
+        if let roots { configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(roots)) }
         configuration.minimumTLSVersion = .tlsv12
         return try NIOSSLContext(configuration: configuration)
     }

@@ -42,6 +42,7 @@ package struct RadioWatcher: Sendable {
     private let address: RadioAddress
     private let hosts: HostRule
     private let sender: SignalSender
+    private let roots: [UInt8]?
     private let clock: WatchClock
     private let limits: RadioWatcherLimits
 
@@ -53,6 +54,7 @@ package struct RadioWatcher: Sendable {
     ///   - address: Where the radio stream is.
     ///   - hosts: Which hosts may be asked.
     ///   - sender: Is told what was seen.
+    ///   - roots: The certificates (PEM) that the server's is checked against; `nil`: the system's.
     ///   - clock: The time.
     ///   - limits: The bounds.
     package init(
@@ -61,6 +63,7 @@ package struct RadioWatcher: Sendable {
         address: RadioAddress,
         hosts: HostRule,
         sender: SignalSender,
+        roots: [UInt8]? = nil,
         clock: WatchClock = .system,
         limits: RadioWatcherLimits = RadioWatcherLimits()
     ) {
@@ -69,6 +72,7 @@ package struct RadioWatcher: Sendable {
         self.address = address
         self.hosts = hosts
         self.sender = sender
+        self.roots = roots
         self.clock = clock
         self.limits = limits
     }
@@ -133,6 +137,7 @@ package struct RadioWatcher: Sendable {
             to: try await self.hosts.addresses(of: address.host),
             port: address.port,
             serverName: address.isEncrypted ? address.host : nil,
+            roots: self.roots,
             connectTimeMax: self.limits.connectTimeMax,
             silenceMax: self.limits.stallMax,
             now: self.clock.now

@@ -44,6 +44,9 @@ struct WatchIcecast: AsyncParsableCommand {
     @Flag(help: "Leave the ready rules out.")
     var onlyRules = false
 
+    @Option(help: "The file of certificates (PEM) that an https server's is checked against; otherwise the system's.")
+    var caFile: String?
+
     @OptionGroup var hosts: HostOptions
     @OptionGroup var watch: WatchOptions
 
@@ -57,14 +60,22 @@ struct WatchIcecast: AsyncParsableCommand {
             throw ValidationError("--stream: \(error)")
         }
         _ = try self.parsedAddress()
+        _ = try self.roots()
         guard !(try self.rules()).isEmpty else { throw ValidationError("--only-rules goes with --rule.") }
     }
 
     func run() async throws {
         let (address, rules) = (try self.parsedAddress(), try self.rules())
-        let (stream, source, hosts) = (self.stream, self.watch.source, self.hosts.rule)
+        let (stream, source, hosts, roots) = (self.stream, self.watch.source, self.hosts.rule, try self.roots())
         try await self.watch.run { sender in
-            let watcher = RadioWatcher(stream: stream, source: source, address: address, hosts: hosts, sender: sender)
+            let watcher = RadioWatcher(
+                stream: stream,
+                source: source,
+                address: address,
+                hosts: hosts,
+                sender: sender,
+                roots: roots
+            )
             await watcher.run(rules: rules)
         }
     }
@@ -74,6 +85,14 @@ struct WatchIcecast: AsyncParsableCommand {
             return try RadioAddress(self.address)
         } catch {
             throw ValidationError(error.sentence)
+        }
+    }
+
+    private func roots() throws -> [UInt8]? {
+        do throws(HTTPEndpoint.Fault) {
+            return try self.caFile.map { (path) throws(HTTPEndpoint.Fault) in try HTTPEndpoint.certificates(path) }
+        } catch {
+            throw ValidationError("--ca-file: \(error)")
         }
     }
 
