@@ -81,7 +81,7 @@ extension AdReportDocument {
     /// - Parameters:
     ///   - report: the totals.
     ///   - heads: the newest record of each lane, as far as it is known.
-    package init(_ report: AdvertisementReport, heads: [Lane: UInt64]) {
+    package init(_ report: ReportByAdvertisement, heads: [Lane: UInt64]) {
         self.ads = report.advertisements.map { entry in
             Ad(
                 id: entry.id.description,

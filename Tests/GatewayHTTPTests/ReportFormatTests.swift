@@ -112,25 +112,25 @@ struct ReportFormatTests {
         func page(_ numbers: [UInt64], more: Bool) throws -> Report {
             Report(breaks: try numbers.map { try Self.written($0) }, offsets: [.breaks: 9], more: more)
         }
-        var totals = AdvertisementReport()
-        var next = UInt64(AdvertisementReport.breaksMax) + 1
+        var totals = ReportByAdvertisement()
+        var next = UInt64(ReportByAdvertisement.breaksMax) + 1
         var goesOn = true
         while goesOn {
             let numbers = (0..<UInt64(ReportQuery.breaksMax)).map { next - $0 }.filter { $0 > 0 }
             goesOn = totals.take(try page(numbers, more: numbers.last ?? 1 > 1))
             next = try #require(totals.last).rawValue - 1
         }
-        #expect(totals.breaks == AdvertisementReport.breaksMax && totals.more)
+        #expect(totals.breaks == ReportByAdvertisement.breaksMax && totals.more)
         #expect(totals.last?.rawValue == 2)
-        #expect(totals.advertisements.map(\.breaks) == [AdvertisementReport.breaksMax, AdvertisementReport.breaksMax])
+        #expect(totals.advertisements.map(\.breaks) == [ReportByAdvertisement.breaksMax, ReportByAdvertisement.breaksMax])
         // What the next answer has is added to it.
-        var rest = AdvertisementReport()
+        var rest = ReportByAdvertisement()
         let hasMore = rest.take(try page([1], more: false))
         #expect(!hasMore)
         var document = AdReportDocument(totals, heads: [:])
         #expect(document.before == 2)
         document.add(AdReportDocument(rest, heads: [:]))
-        #expect(document.before == nil && document.breaks == AdvertisementReport.breaksMax + 1)
+        #expect(document.before == nil && document.breaks == ReportByAdvertisement.breaksMax + 1)
         #expect(document.ads.map(\.counts.delivered) == [100_010, 100_010])
         #expect(document.total.delivered == 200_020 && document.balanced)
     }

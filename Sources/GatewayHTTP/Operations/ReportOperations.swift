@@ -113,7 +113,7 @@ private func reportByAd(_ parts: HTTPParts) -> Operation {
         tag: "Reports",
         "Report deliveries and outcomes by ad, over all breaks that had it.",
         details: """
-            One answer counts \(AdvertisementReport.breaksMax) breaks, the newest first, and \(AdvertisementReport.advertisementsMax) ads at \
+            One answer counts \(ReportByAdvertisement.breaksMax) breaks, the newest first, and \(ReportByAdvertisement.advertisementsMax) ads at \
             most. If it has `before`, ask again with that; the counts of both answers add up. As CSV, that request stands in the head: `Link`.
             """,
         access: .read,
@@ -348,7 +348,7 @@ extension HTTPParts {
 
     /// Asks the ledger for the totals of ads, page by page.
     func reportByAd(_ query: ReportQuery) async throws -> AdReportDocument {
-        var totals = AdvertisementReport()
+        var totals = ReportByAdvertisement()
         var query = query
         var goesOn = true
         while goesOn {

@@ -6,7 +6,7 @@ package import CuecastWire
 /// The totals of ads over all breaks that had them.
 ///
 /// It is folded from reports of breaks, so that the counts of an ad are the sum of its counts in them.
-package struct AdvertisementReport: Hashable, Sendable {
+package struct ReportByAdvertisement: Hashable, Sendable {
     /// The most breaks that are looked at for one answer; what follows is another answer, whose counts add to these.
     package static let breaksMax = 10_000
     /// The most pages of a report that are read for one answer: where few breaks match, a page looks at many.
