@@ -50,6 +50,8 @@ package struct Gateway: Sendable {
     private let broadcasters: BroadcasterParts
     private let followers: LogFollowers
     private let drain: GatewayDrain
+    /// The other gateways of the log, as far as they are known; `nil`: this one has it for itself.
+    let cluster: ClusterHolder?
     private let order: ServiceOrder
 
     /// All services of the gateway.
@@ -125,6 +127,13 @@ package struct Gateway: Sendable {
             common: common
         )
         let traces = try RequestTraces(configuration, common: common)
+        let cluster = try ClusterParts(
+            configuration,
+            bus: stores.bus,
+            log: log,
+            live: listeners.live,
+            common: common
+        )
         let broadcasters = try BroadcasterParts(
             configuration,
             sockets: sockets.broadcast,
@@ -132,6 +141,7 @@ package struct Gateway: Sendable {
             keys: keyParts,
             clock: clockParts,
             listeners: listeners,
+            cluster: cluster?.cluster,
             recorder: BroadcastRecorder(
                 metrics: metrics,
                 peers: common.peers,
@@ -147,6 +157,7 @@ package struct Gateway: Sendable {
             ledger: stores.ledger,
             desk: broadcasters.desk,
             listeners: listeners,
+            digests: cluster?.digests,
             traces: traces,
             common: common
         )
@@ -166,7 +177,7 @@ package struct Gateway: Sendable {
                 log: stores.log.log,
                 ledger: stores.ledger,
                 threads: [broadcasters.thread],
-                workers: [followers.boardThread],
+                workers: [followers.boardThread] + (cluster.map { [$0.thread] } ?? []),
                 monitors: [broadcasters.monitor]
             ),
             // The answers of all services below are in the audit.
@@ -196,8 +207,20 @@ package struct Gateway: Sendable {
             ),
             ThreadWatchdog(thread: broadcasters.thread, manager: manager, listeners: listeners.service),
         ]
+        // They end behind the desk: while it drains, the others still hear of this gateway.
+        let clusterServices =
+            cluster?
+            .services(
+                configuration,
+                endpoints: self.endpoints,
+                board: log.holder,
+                keys: keyParts,
+                listeners: listeners,
+                desk: broadcasters.desk,
+                common: common
+            ) ?? []
         order.workers =
-            clockParts.services + [
+            clockParts.services + clusterServices + [
                 MemoryService(connections: budget.limit, stores: stores.caching, metrics: metrics, logger: logger),
                 followers.ledgerService, listeners.hub, listeners.service, followers.boardService,
                 broadcasters.desk, broadcasters.endpoint, drain,
@@ -213,6 +236,7 @@ package struct Gateway: Sendable {
         self.broadcasters = broadcasters
         self.followers = followers
         self.drain = drain
+        self.cluster = cluster?.cluster
         self.order = order
     }
 

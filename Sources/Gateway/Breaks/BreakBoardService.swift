@@ -46,17 +46,22 @@ package struct BreakBoardService: Service {
     private let traces: RequestTraces
     private let clock: any GatewayClock
     private let snapshots: SnapshotDesk
+    /// `nil`: there is no other gateway to compare the board with.
+    private let digests: BoardDigests?
+    private let readiness: ReadinessBoard
 
     /// - Parameters:
     ///   - loaded: the event log, its board, and what changed since the snapshot that is kept.
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
+    ///   - digests: are made of the board; `nil`: there is no other gateway to compare it with.
     ///   - traces: keeps the spans of notices.
     ///   - common: the parts that every part uses.
     init(
         _ loaded: LoadedLog,
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
+        digests: BoardDigests?,
         traces: RequestTraces,
         common: CommonParts
     ) {
@@ -69,15 +74,23 @@ package struct BreakBoardService: Service {
         self.traces = traces
         self.clock = common.clock
         self.snapshots = SnapshotDesk(loaded.changes, of: loaded.holder.board)
+        self.digests = digests
+        self.readiness = common.readiness
     }
 
     /// The board as the log has it: from its snapshot and all records after.
     ///
     /// What changed since the snapshot is to be taken from it (`takeChanges`) before anybody works with it.
-    package static func load(from parts: LogParts) async throws -> Board {
+    ///
+    /// - Parameters:
+    ///   - parts: of the log, which is open.
+    ///   - rulesKnown: the newest version of the fold's rules that the gateway goes by.
+    /// - Returns: the board.
+    /// - Throws: where the log cannot be read, or goes by rules that are not known.
+    package static func load(from parts: LogParts, rulesKnown: UInt32 = FoldRules.newest) async throws -> Board {
         let (log, snapshots) = (parts.log, parts.snapshots)
         let id = log.identity.logID
-        var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high))
+        var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high), rulesKnown: rulesKnown)
         let snapshotOffset = try await snapshots.snapshotOffset(of: .breaks)
         if snapshotOffset != nil {
             var key: String?
@@ -156,9 +169,10 @@ package struct BreakBoardService: Service {
             guard !records.isEmpty else { return }
             var notices: [StreamNotice] = []
             for record in records {
-                let applied = try board.apply(record)
+                let applied = try self.apply(record, to: &board)
                 let changes = board.takeChanges()
                 self.snapshots.note(changes, board)
+                self.digests?.note(changes, applied?.results ?? [], board)
                 if applied == nil {
                     self.logger.notice(
                         "a record of the event log has no effect: a later one of its writer came before it",
@@ -175,6 +189,21 @@ package struct BreakBoardService: Service {
                 snapshotGroups = 0
                 self.snapshots.wake()
             }
+        }
+    }
+
+    /// Applies a record; where it cannot be, nothing that comes after it is confirmed, and the gateway ends.
+    private func apply(_ record: LoggedRecord, to board: inout Board) throws(WireError) -> Board.AppliedRecord? {
+        do throws(WireError) {
+            return try board.apply(record)
+        } catch {
+            self.readiness.set(.board, isReady: false)
+            self.readiness.fail("The record \(record.offset) of the lane \(Lane.breaks) cannot be applied: \(error)")
+            self.logger.critical(
+                "a record of the event log cannot be applied; the gateway ends",
+                metadata: ["lane": "\(Lane.breaks)", "offset": "\(record.offset)", "error": "\(error)"]
+            )
+            throw error
         }
     }
 

@@ -37,6 +37,8 @@ package actor BreakDesk: Service, BoardObserver {
         let forecast: ListenerForecast
         /// Whether the log's own time may go on.
         let retention: RetentionGate
+        /// The newest version of the fold's rules that this gateway knows.
+        let rulesKnown: UInt32
         let recorder: BroadcastRecorder
         /// Requests from inside the process.
         let calls: BroadcastCalls
@@ -55,24 +57,28 @@ package actor BreakDesk: Service, BoardObserver {
     private static let housekeepingInterval: Duration = .seconds(1)
     private static let begun = ContinuousClock.now
     /// Monotonic time.
-    private static var elapsed: Timestamp {
+    static var elapsed: Timestamp {
         Timestamp(microseconds: (ContinuousClock.now - Self.begun).inMicroseconds)
     }
 
     nonisolated let tools: Tools
     private var planner: BroadcastPlanner
-    private var timekeeper: BreakTimekeeper
+    var timekeeper: BreakTimekeeper
     /// The newest board that this thread has seen.
     var board: Board
-    private(set) var lane: BreakLane
+    var lane: BreakLane
     var parked: ParkedRequests
+    /// The other gateways of the log.
+    var peers: GatewayPeers
+    /// Whether a record that activates rules of the fold is under way.
+    var isActivating = false
     /// How many requests were taken.
     private(set) var taken: UInt64 = 0
     /// The streams with a request that waits until the board has caught up with the log.
     var behind: Set<StreamID> = []
-    private var timer: PollingThread.Timer?
+    var timer: PollingThread.Timer?
     /// Whether the gateway is stopping.
-    private var isDraining = false
+    private(set) var isDraining = false
     /// Whether the log has no room for new work.
     private var isLogFull = false
     /// Occurs when no request waits any more after a shutdown has begun.
@@ -98,6 +104,7 @@ package actor BreakDesk: Service, BoardObserver {
             recheckInterval: configuration.timerRecheck,
             elapsed: Self.elapsed
         )
+        self.peers = tools.log.isShared ? .unknown : .none
         self.lane = BreakLane(
             entriesWaitingMax: configuration.limits[.entriesWaitingMax],
             entryBytesWaitingMax: configuration.limits[.entryBytesWaitingMax],
@@ -184,7 +191,7 @@ package actor BreakDesk: Service, BoardObserver {
     /// Nothing comes of these.
     private func fail(_ members: [BreakLane.Member]) {
         for member in members {
-            self.timekeeper.wasNotTaken(member.entry, board: self.tools.holder.board)
+            self.wasNotTaken(member.entry)
             if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
         }
         self.release(behind: members.map(\.entry))
@@ -196,8 +203,11 @@ package actor BreakDesk: Service, BoardObserver {
             if case .changed(let each, let notice) = result, notice?.kind == .available {
                 self.tools.metrics.count(
                     .notifiedListeners,
-                    by: self.tools.forecast.live.count(of: each.key.stream)
+                    by: self.tools.forecast.own.count(of: each.key.stream)
                 )
+            }
+            if case .housekept = result, self.tools.log.isShared {
+                self.timekeeper.sawHousekeeping(elapsed: Self.elapsed)
             }
         }
         self.answer(self.lane.applied(results, of: id))
@@ -229,6 +239,7 @@ package actor BreakDesk: Service, BoardObserver {
     /// The board has applied a record of the timekeeper.
     private func settle(_ entry: BreakEntry, _ result: EntryResult) {
         if case .housekept(let done) = result { self.housekept(done) }
+        if case .activated(let version) = result { self.activated(version) }
         if case .announce = entry.kind, case .changed(let each, _) = result {
             self.tools.metrics.observe(.scheduleLateSeconds, entry.at - each.record.announce)
         }
@@ -357,7 +368,7 @@ extension BreakDesk {
         }
     }
 
-    private func closeGroups() {
+    func closeGroups() {
         self.checkCapacity()
         while let (id, record) = self.lane.close(as: self.tools.log.nextID()) {
             self.tools.log.append(record, id: id, to: .breaks) { self.post(.appended(id, $0)) }
@@ -374,71 +385,6 @@ extension BreakDesk {
             if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
         }
         self.release(behind: refused.map(\.entry))
-    }
-}
-
-// MARK: - Time
-
-extension BreakDesk {
-    /// Records what has fallen due, and sets the timer for what falls due next.
-    private func runTimers() {
-        self.timer?.cancel()
-        guard !self.isDraining else { return }
-        self.board = self.tools.holder.board
-        let reading = self.tools.clock.reading()
-        let forecast = self.tools.forecast
-        let due = self.timekeeper.due(on: self.board, at: reading.now) { forecast.count(of: $0, at: reading.steady) }
-        for entry in due { self.record(entry) }
-        if !due.isEmpty { self.closeGroups() }
-        let wait = self.timekeeper.wait(from: reading.now)
-        self.timer = self.tools.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
-    }
-
-    /// Other gateways of the log are alive from now on: records of timers wait for those that rank before this one.
-    ///
-    /// - Parameter others: their runs.
-    package func gatewaysChanged(to others: Set<UInt64>) {
-        let ranks = TimerRanks(own: self.tools.log.origin, others: others)
-        self.timekeeper.take(ranks, board: self.tools.holder.board)
-        self.runTimers()
-    }
-
-    /// Has a record of the timekeeper gather; where too many wait it falls due again.
-    private func record(_ entry: BreakEntry) {
-        guard self.lane.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil else { return }
-        self.timekeeper.wasNotTaken(entry, board: self.board)
-    }
-
-    /// Appends a record that lets the log's own time go on, where it is time for one.
-    private func letTimePass() {
-        guard !self.isDraining else { return }
-        let entry = self.timekeeper.housekeepingEntry(
-            on: self.board,
-            at: self.tools.clock.now(),
-            elapsed: Self.elapsed,
-            mayAdvance: self.tools.retention.isOpen
-        )
-        if let entry { self.record(entry) }
-    }
-
-    private func housekept(_ done: Housekeeping) {
-        self.timekeeper.housekept(done)
-        if done.condensed + done.retired + done.streams > 0 {
-            self.tools.logger.info(
-                "let go of what is too old",
-                metadata: [
-                    "condensed": "\(done.condensed)", "breaks": "\(done.retired)", "streams": "\(done.streams)",
-                ]
-            )
-        }
-        if done.hasMore { self.letTimePass() }
-    }
-
-    private func runHousekeeping() {
-        self.tools.log.lookAtSilence()
-        self.letTimePass()
-        self.tools.forecast.remember(at: self.tools.clock.reading().steady)
-        self.closeGroups()
     }
 }
 

@@ -12,6 +12,7 @@ struct BreakTimekeeper: Sendable {
     var timers: BreakTimers
     /// How often timers are looked at even when nothing is due by the clock as it was: the clock may have been set.
     private let recheckInterval: Duration
+    private var ranks: TimerRanks
     private var queue: TimerQueue
     private var housekeeping: HousekeepingSchedule
 
@@ -30,6 +31,7 @@ struct BreakTimekeeper: Sendable {
     ) {
         self.timers = BreakTimers(policy: policy)
         self.recheckInterval = recheckInterval
+        self.ranks = ranks
         self.queue = TimerQueue(board, ranks: ranks)
         self.housekeeping = HousekeepingSchedule(elapsed: elapsed)
     }
@@ -39,7 +41,13 @@ struct BreakTimekeeper: Sendable {
     /// - Parameters:
     ///   - ranks: with them.
     ///   - board: the newest board. A record of this gateway that is under way falls due once more; a repeat is harmless.
-    mutating func take(_ ranks: TimerRanks, board: Board) { self.queue = TimerQueue(board, ranks: ranks) }
+    mutating func take(_ ranks: TimerRanks, board: Board) {
+        self.ranks = ranks
+        self.queue = TimerQueue(board, ranks: ranks)
+    }
+
+    /// How many gateways append what concerns the whole board before this one.
+    var boardRank: Int { self.ranks.boardRank }
 
     /// The timers' records that are due; each of their breaks waits until `note` or `wasNotTaken` knows of it.
     ///
@@ -72,7 +80,7 @@ struct BreakTimekeeper: Sendable {
         elapsed: Timestamp,
         mayAdvance: Bool
     ) -> BreakEntry? {
-        self.housekeeping.entry(on: board, at: now, elapsed: elapsed, mayAdvance: mayAdvance)
+        self.housekeeping.entry(on: board, at: now, elapsed: elapsed, mayAdvance: mayAdvance, rank: self.boardRank)
     }
 
     /// The board has applied a record, of this gateway or of another one.
@@ -85,6 +93,9 @@ struct BreakTimekeeper: Sendable {
 
     /// The board has applied this gateway's record of housekeeping.
     mutating func housekept(_ done: Housekeeping) { self.housekeeping.answered(done) }
+
+    /// The board has applied a record of housekeeping, of this gateway or of another one of its log.
+    mutating func sawHousekeeping(elapsed: Timestamp) { self.housekeeping.saw(elapsed: elapsed) }
 
     /// The log has not taken a record of this gateway.
     ///
@@ -99,7 +110,10 @@ struct BreakTimekeeper: Sendable {
 
 /// How many listeners of a stream will ask for a batch, and how many there are to remember for the next start.
 struct ListenerForecast: Sendable {
+    /// At all gateways of the log.
     let live: any Presence
+    /// At this one.
+    let own: any Presence
     /// How many there were before the start.
     let expected: ExpectedListeners
     /// Kept for the next start.

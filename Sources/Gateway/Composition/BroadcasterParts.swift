@@ -20,6 +20,7 @@ struct BroadcasterParts: Sendable {
     ///   - keys: tell broadcasters apart.
     ///   - clock: has begun.
     ///   - listeners: are counted, and told when the log has failed.
+    ///   - cluster: counts those at other gateways too; `nil`: there are no other ones.
     ///   - recorder: records the results of requests.
     ///   - common: the parts that every part uses.
     /// - Throws: where the system has no thread more.
@@ -30,6 +31,7 @@ struct BroadcasterParts: Sendable {
         keys: KeyParts,
         clock: ClockParts,
         listeners: ListenerParts,
+        cluster: ClusterHolder?,
         recorder: BroadcastRecorder,
         common: CommonParts
     ) throws {
@@ -43,8 +45,14 @@ struct BroadcasterParts: Sendable {
                 holder: log.holder,
                 catchUp: log.catchUp,
                 clock: common.clock,
-                forecast: clock.forecast(of: listeners.live, lease: configuration.lease, at: common.clock.reading()),
+                forecast: clock.forecast(
+                    of: cluster ?? listeners.live,
+                    own: listeners.live,
+                    lease: configuration.lease,
+                    at: common.clock.reading()
+                ),
                 retention: clock.retention,
+                rulesKnown: configuration.rulesKnown,
                 recorder: recorder,
                 calls: BroadcastCalls(
                     callsMax: configuration.limits[.broadcastCallsWaitingMax],

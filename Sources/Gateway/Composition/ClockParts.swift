@@ -76,16 +76,22 @@ struct ClockParts: Sendable {
     /// How many listeners of each stream a break can expect.
     ///
     /// - Parameters:
-    ///   - live: knows how many there are.
+    ///   - live: knows how many there are, at all gateways of the log.
+    ///   - own: knows how many there are at this one.
     ///   - lease: within it every session that still listens has asked for something.
     ///   - reading: the clock now.
     /// - Returns: the forecast, which remembers listeners of before where that is not long ago.
-    func forecast(of live: LiveListeners, lease: Duration, at reading: ClockReading) -> ListenerForecast {
+    func forecast(
+        of live: any Presence,
+        own: any Presence,
+        lease: Duration,
+        at reading: ClockReading
+    ) -> ListenerForecast {
         var expected = ExpectedListeners()
         if let before = self.before, reading.now - before.time <= GatewayStateLimits.listenersAgeMax {
             expected = ExpectedListeners(remembered: before.listeners, until: reading.steady + lease)
         }
-        return ListenerForecast(live: live, expected: expected, counts: self.counts)
+        return ListenerForecast(live: live, own: own, expected: expected, counts: self.counts)
     }
 
     /// Compares the clock with the log, and begins where the log ends.

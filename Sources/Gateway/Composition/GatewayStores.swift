@@ -17,6 +17,8 @@ package struct GatewayStores: Sendable {
     package let state: (any GatewayStateStore)?
     /// Sessions that are refused.
     package let forgotten: ForgottenSessions
+    /// The bus to the other gateways of the log; `nil`: there are none.
+    package let bus: GatewayBusParts?
 
     package init(
         log: LogParts,
@@ -24,7 +26,8 @@ package struct GatewayStores: Sendable {
         audit: (any AuditStore)? = nil,
         auditFault: String? = nil,
         state: (any GatewayStateStore)? = nil,
-        forgotten: ForgottenSessions = .empty()
+        forgotten: ForgottenSessions = .empty(),
+        bus: GatewayBusParts? = nil
     ) {
         self.log = log
         self.ledger = ledger
@@ -32,6 +35,7 @@ package struct GatewayStores: Sendable {
         self.auditFault = auditFault
         self.state = state
         self.forgotten = forgotten
+        self.bus = bus
     }
 
     /// Those that give memory back when a crowd has left.

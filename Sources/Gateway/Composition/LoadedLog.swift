@@ -27,7 +27,7 @@ struct LoadedLog: Sendable {
     ///   - common: the parts that every part uses.
     /// - Throws: `EventLogError` where the log cannot be read.
     init(_ parts: LogParts, configuration: GatewayConfiguration, common: CommonParts) async throws {
-        var board = try await BreakBoardService.load(from: parts)
+        var board = try await BreakBoardService.load(from: parts, rulesKnown: configuration.rulesKnown)
         self.changes = board.takeChanges()
         self.board = board
         self.holder = BoardHolder(board)

@@ -21,6 +21,7 @@ struct LogFollowers: Sendable {
     ///   - ledger: open.
     ///   - desk: gets the results of its entries first.
     ///   - listeners: get the notices.
+    ///   - digests: are made of the board; `nil`: there is no other gateway to compare it with.
     ///   - traces: which requests are traced.
     ///   - common: the parts that every part uses.
     /// - Throws: where the system has no thread more.
@@ -30,6 +31,7 @@ struct LogFollowers: Sendable {
         ledger: any Ledger,
         desk: BreakDesk,
         listeners: ListenerParts,
+        digests: BoardDigests?,
         traces: RequestTraces,
         common: CommonParts
     ) throws {
@@ -42,6 +44,7 @@ struct LogFollowers: Sendable {
                 log,
                 observers: [desk, feed, self.breakChanges] + (log.catchUp.map { [$0] } ?? []),
                 sinks: [listeners.edge, listeners.hub],
+                digests: digests,
                 traces: traces,
                 common: common
             ),

@@ -138,6 +138,18 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var behindWaitMax: Duration = LogCatchUp.behindWaitMax
+    /// How often the gateway tells the others of its log that it is there.
+    ///
+    /// For tests.
+    package var beatInterval: Duration = GatewayTable.beatInterval
+    /// After so long without a beat another gateway of the log is taken for gone.
+    ///
+    /// For tests.
+    package var gatewayGoneAfter: Duration = GatewayTable.goneAfter
+    /// The newest version of the fold's rules that the gateway goes by.
+    ///
+    /// For tests: of two releases beside each other.
+    package var rulesKnown: UInt32 = FoldRules.newest
     /// How long a connection, of a listener or a broadcaster, may take for its greeting and handshake.
     ///
     /// For tests.

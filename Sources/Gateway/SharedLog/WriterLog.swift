@@ -47,7 +47,8 @@ package final class WriterLog: EventLog {
 
     private let base: any EventLog
     private let lanes: [Lane]
-    private let writer: UInt64
+    /// This run, as the log knows it.
+    package let writer: UInt64
     private let settledAfter: Duration
     private let closedWithin: Duration
     private let state: Mutex<State>

@@ -37,6 +37,7 @@ extension GatewayConfiguration {
         configuration.drainTimeout = waitMax
         configuration.logSilenceMax = waitMax
         configuration.behindWaitMax = waitMax
+        configuration.gatewayGoneAfter = waitMax
         configuration.tracing.endTimeout = waitMax
         // Tests have one token after another refused, and shall not wait for it.
         configuration.limits[.refusedTokensPerConnectionPerSecondMax] = 0
@@ -165,6 +166,7 @@ package func withGateway<Result>(
 ///   - state: the state of the run before.
 ///   - audit: the audit's store; the gateway closes it.
 ///   - manager: the service manager that started it.
+///   - bus: to the other gateways of the log; `nil`: there are none.
 ///   - body: what to do while it runs.
 /// - Returns: what `body` returns.
 /// - Throws: what ended the gateway before its time, else what `body` throws.
@@ -179,6 +181,7 @@ package func withGateway<Result>(
     state: (any GatewayStateStore)? = nil,
     audit: (any AuditStore)? = nil,
     manager: ServiceManager = .none,
+    bus: GatewayBusParts? = nil,
     _ body: (RunningGateway) async throws -> Result
 ) async throws -> Result {
     let logs = LogCapture()
@@ -186,7 +189,7 @@ package func withGateway<Result>(
     do {
         let gateway = try await Gateway(
             configuration: configuration,
-            stores: GatewayStores(log: parts, ledger: ledger, audit: audit, state: state),
+            stores: GatewayStores(log: parts, ledger: ledger, audit: audit, state: state, bus: bus),
             keys: GatewayKeys(keys, tokens: tokens),
             clock: clock,
             retention: retention,

@@ -207,8 +207,8 @@ struct SharedGatewaysTests {
         try await run { one in
             try await run { other in
                 let runs = (one.gateway.breakDesk.tools.log.origin, other.gateway.breakDesk.tools.log.origin)
-                await one.gateway.breakDesk.gatewaysChanged(to: [runs.1])
-                await other.gateway.breakDesk.gatewaysChanged(to: [runs.0])
+                await one.gateway.breakDesk.gatewaysChanged(to: GatewayPeers(appending: [runs.1], rules: nil))
+                await other.gateway.breakDesk.gatewaysChanged(to: GatewayPeers(appending: [runs.0], rules: nil))
                 let broadcaster = try await one.broadcaster()
                 for number in 0..<20 {
                     try await broadcaster.publish("b", of: "radio\(number)", start: .after(.seconds(60)))
@@ -225,8 +225,10 @@ struct SharedGatewaysTests {
                 clock.advance(by: .seconds(2))
 
                 // A gateway that has gone, and is taken for alive: the others come after it.
-                await one.gateway.breakDesk.gatewaysChanged(to: [runs.1, 1, 2, 3])
-                await other.gateway.breakDesk.gatewaysChanged(to: [runs.0, 1, 2, 3])
+                await one.gateway.breakDesk.gatewaysChanged(to: GatewayPeers(appending: [runs.1, 1, 2, 3], rules: nil))
+                await other.gateway.breakDesk.gatewaysChanged(
+                    to: GatewayPeers(appending: [runs.0, 1, 2, 3], rules: nil)
+                )
                 for number in 20..<40 {
                     try await broadcaster.publish("b", of: "radio\(number)", start: .after(.seconds(60)))
                 }

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import GatewayTestKit
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Gateways with sockets on one log far away, which speak with each other on a bus far away.
+@Suite(.suiteLimit)
+struct ClusterTests {
+    private let server = FarServer(.calm)
+    private let exchange: FarExchange
+
+    /// A busy machine takes no gateway for gone: one that leaves says so, and that is not lost.
+    init() { self.exchange = FarExchange(.late, seed: SeededGenerator.seed) }
+
+    /// Runs one gateway of the cluster.
+    private func run(
+        rules: UInt32 = FoldRules.newest,
+        keys: MessageKeys = .fixed,
+        clock: any GatewayClock = SystemClock(),
+        bus: FarBus? = nil,
+        goneAfter: Duration = TestPatience.condition,
+        changing change: (@Sendable (LoggedRecord) -> LoggedRecord)? = nil,
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let far = self.server.connect()
+        let log = try await WriterLog(over: far, settledAfter: .milliseconds(50))
+        let read: any EventLog = change.map { ChangedLog(base: log, change: $0) } ?? log
+        // A board that is another one is no snapshot for others.
+        let snapshots: any SnapshotStore = change == nil ? far : InMemoryEventLog()
+        var configuration = GatewayConfiguration.forTests
+        configuration.beatInterval = .milliseconds(50)
+        configuration.gatewayGoneAfter = goneAfter
+        configuration.rulesKnown = rules
+        try await withGateway(
+            configuration: configuration,
+            parts: LogParts(log: read, snapshots: snapshots, watermarks: far, maintenance: nil),
+            ledger: InMemoryLedger(),
+            keys: keys,
+            clock: clock,
+            bus: GatewayBusParts(bus: bus ?? self.exchange.connect(), writer: log.writer, version: "test"),
+            body
+        )
+    }
+
+    private func sentence(of alarm: Alarm, at running: RunningGateway) -> String? {
+        running.gateway.readiness.alarms.first { $0.alarm == alarm.rawValue }?.sentence
+    }
+
+    @Test func `gateways know each other, and size windows for the listeners of all`() async throws {
+        try await self.run { one in
+            let stream = try StreamID("radio1")
+            func expected() -> Int {
+                one.gateway.breakDesk.tools.forecast.count(of: stream, at: SystemClock().reading().steady)
+            }
+            let here = try await one.listener()
+            _ = try await here.join()
+            try await self.run { other in
+                let there = [try await other.listener(), try await other.listener()]
+                for each in there { _ = try await each.join() }
+                for running in [one, other] {
+                    try await until("they know each other") { running.metrics.value(.gateways) == 2 }
+                }
+                try await until("all are counted") { expected() == 3 }
+                // Leases stay where they are.
+                #expect(one.metrics.value(.listeners) == 1 && other.metrics.value(.listeners) == 2)
+                for running in [one, other] { #expect(running.gateway.readiness.alarms.isEmpty) }
+                try await one.broadcaster().publish("b", duration: .seconds(30))
+                try await until("it is announced") { other.metrics.value(.notifiedListeners) == 2 }
+                try await until("each counts its own") { one.metrics.value(.notifiedListeners) == 1 }
+            }
+            try await until("the other has gone") { one.metrics.value(.gateways) == 1 }
+            #expect(expected() == 1)
+        }
+    }
+
+    @Test func `a gateway that is heard no more has gone, and comes back`() async throws {
+        let bus = self.exchange.connect()
+        try await self.run(goneAfter: .seconds(1)) { one in
+            try await self.run(bus: bus) { _ in
+                try await until("it is heard") { one.metrics.value(.gateways) == 2 }
+                self.exchange.cut(bus)
+                try await until("it has gone") { one.metrics.value(.gateways) == 1 }
+                self.exchange.mend(bus)
+                try await until("it is heard again") { one.metrics.value(.gateways) == 2 }
+            }
+        }
+    }
+
+    @Test func `gateways on a bus that loses much announce each break once`() async throws {
+        self.exchange.set(.stormy)
+        let clock = ManualClock()
+        try await self.run(clock: clock) { one in
+            try await self.run(clock: clock) { other in
+                for running in [one, other] {
+                    try await until("they know each other") { running.metrics.value(.gateways) == 2 }
+                }
+                let desks = [one, other].map(\.gateway.breakDesk)
+                for desk in desks {
+                    try await until("they take turns") { await desk.peers.appending.count == 1 }
+                }
+                let broadcaster = try await one.broadcaster()
+                for number in 0..<20 {
+                    try await broadcaster.publish("b", of: "radio\(number)", start: .after(.seconds(60)))
+                }
+                try await until("both have them") { other.board.breakCount == 20 && one.board.breakCount == 20 }
+                clock.advance(by: .seconds(52))
+                for running in [one, other] {
+                    try await until("all are announced, each by the first of its ranks") {
+                        running.board.sortedStreams.count == 20
+                            && running.board.sortedStreams.allSatisfy { $0.sequence == 1 }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `rules that only one gateway knows are not used, and are when all know them`() async throws {
+        let newer = FoldRules.newest + 1
+        try await self.run(rules: newer) { one in
+            try await self.run { old in
+                try await until("the newer one is sure of whom it hears") {
+                    await one.gateway.breakDesk.peers.rules == [FoldRules.newest]
+                }
+                try await one.broadcaster().publish("b1", start: nil, hold: .seconds(600))
+                try await old.broadcaster().publish("b2", of: "radio2", start: nil, hold: .seconds(600))
+                try await until("both have them") { one.board == old.board && old.board.breakCount == 2 }
+                #expect(one.board.rules == FoldRules.newest)
+            }
+            try await self.run(rules: newer) { other in
+                for running in [one, other] {
+                    try await until("the newer rules are used") { running.board.rules == newer }
+                }
+                try await other.broadcaster().publish("b3", of: "radio3", start: nil, hold: .seconds(600))
+                try await until("both have it") { one.board == other.board && one.board.breakCount == 3 }
+            }
+            let activations = try self.server.everything(in: .breaks)
+                .flatMap { try BreakGroup(decoding: $0.bytes).entries }
+                .filter { if case .rules = $0.kind { true } else { false } }
+            // A repeat would be harmless.
+            #expect(Set(activations.map(\.kind)) == [.rules(newer)])
+            // The old program refuses to start on them.
+            let error = await #expect(throws: WireError.self) {
+                try await self.run { _ in Issue.record("it started") }
+            }
+            #expect(error.map { "\($0)" }?.contains("version \(newer)") ?? false)
+        }
+    }
+
+    @Test func `an old gateway that was not heard confirms nothing from the newer rules on, and says why`() async throws
+    {
+        let newer = FoldRules.newest + 1
+        let bus = self.exchange.connect()
+        self.exchange.cut(bus)
+        let error = await #expect(throws: WireError.self) {
+            try await self.run(bus: bus) { old in
+                try await self.run(rules: newer) { one in
+                    try await until("the newer rules are used") { one.board.rules == newer }
+                    try await until("the old one stops") { old.gateway.readiness.failure != nil }
+                    #expect(old.gateway.readiness.failure?.contains("a newer program is needed") ?? false)
+                    #expect(old.gateway.readiness.missing.contains(.board))
+                    #expect(old.board.rules == FoldRules.newest)
+                    // Nothing of it comes into the board of the old one any more.
+                    try await one.broadcaster().publish("b", start: nil, hold: .seconds(600))
+                    #expect(old.board.breakCount == 0)
+                }
+            }
+        }
+        #expect(error.map { "\($0)" }?.contains("version \(newer)") ?? false)
+    }
+
+    @Test func `a gateway that hears no one, not even itself, activates nothing`() async throws {
+        let bus = self.exchange.connect()
+        self.exchange.cut(bus)
+        try await self.run(rules: FoldRules.newest + 1, bus: bus) { one in
+            // Twice as long as it takes to be sure of whom it hears.
+            try await until("it has spoken for long") { one.metrics.value(.gatewayBeats, .sent) >= 200 }
+            #expect(await one.gateway.breakDesk.peers == .unknown)
+            #expect(one.board.rules == FoldRules.newest)
+            self.exchange.mend(bus)
+            try await until("the newer rules are used") { one.board.rules == FoldRules.newest + 1 }
+        }
+    }
+
+    @Test func `a board that was made otherwise of the same records is an alarm that names the stream`() async throws {
+        // One gateway reads another duration than is written.
+        @Sendable func change(_ record: LoggedRecord) -> LoggedRecord {
+            guard var group = try? BreakGroup(decoding: record.bytes) else { return record }
+            for place in group.entries.indices {
+                guard case .publish(var publish) = group.entries[place].kind,
+                    publish.request.key.stream.description == "radio2"
+                else { continue }
+                publish.request.duration = .seconds(21)
+                group.entries[place].kind = .publish(publish)
+            }
+            return LoggedRecord(
+                offset: record.offset,
+                previous: record.previous,
+                bytes: group.encoded(),
+                mark: record.mark
+            )
+        }
+        try await self.run { one in
+            try await self.run(changing: change) { other in
+                let broadcaster = try await one.broadcaster()
+                for number in 1...3 {
+                    try await broadcaster.publish("b", of: "radio\(number)", start: nil, hold: .seconds(600))
+                }
+                try await until("both have them") { one.board.breakCount == 3 && other.board.breakCount == 3 }
+                try await self.keepHouse()
+                for running in [one, other] {
+                    try await until("the alarm names the stream") {
+                        self.sentence(of: .boardsDiffer, at: running)?.contains("first in the stream radio2") ?? false
+                    }
+                    #expect(running.metrics.value(.alarm, .alarm(.boardsDiffer)) == 1)
+                    #expect(running.gateway.readiness.missing.isEmpty)
+                }
+            }
+            try await until("the alarm ends with the other one") {
+                self.sentence(of: .boardsDiffer, at: one) == nil
+            }
+        }
+    }
+
+    @Test func `boards that were made of the same records are no alarm`() async throws {
+        try await self.run { one in
+            try await one.broadcaster().publish("b", start: nil, hold: .seconds(600))
+            try await self.run { other in
+                try await self.keepHouse()
+                for running in [one, other] {
+                    let cluster = running.gateway.cluster
+                    try await until("the digest is made") { !(cluster?.withLock { $0.boards.marks.isEmpty } ?? true) }
+                }
+                let marks = [one, other].map { $0.gateway.cluster?.withLock(\.boards.marks) }
+                #expect(marks[0]?.first == marks[1]?.first)
+                #expect(self.sentence(of: .boardsDiffer, at: one) == nil)
+            }
+        }
+    }
+
+    /// Another writer of the log appends a record of housekeeping.
+    private func keepHouse() async throws {
+        let log = try await WriterLog(over: self.server.connect(), settledAfter: .milliseconds(50))
+        let entry = BreakEntry(at: SystemClock().now(), kind: .housekeeping(SystemClock().now()))
+        _ = try await log.append(BreakGroup(entries: [entry]).encoded(), to: .breaks)
+        await log.close()
+    }
+
+    @Test func `other signing keys are an alarm at both, until they are the same`() async throws {
+        let keys = MessageKeys(.make(at: SystemClock().now()))
+        try await self.run { one in
+            try await self.run(keys: keys) { other in
+                for running in [one, other] {
+                    try await until("it is told") {
+                        self.sentence(of: .signingKeysDiffer, at: running)?
+                            .contains(keys.ring.signing.id.description) ?? false
+                    }
+                }
+                other.gateway.keys.swap(.fixed)
+                for running in [one, other] {
+                    try await until("it is over") { self.sentence(of: .signingKeysDiffer, at: running) == nil }
+                }
+            }
+        }
+    }
+
+    @Test func `a clock that is far off is an alarm at both`() async throws {
+        let late = ShiftedClock(by: .seconds(-3))
+        try await self.run { one in
+            try await self.run(clock: late) { other in
+                for (running, direction) in [(one, "behind"), (other, "ahead of")] {
+                    try await until("it is told") {
+                        self.sentence(of: .gatewayClocksDiffer, at: running)?.contains(direction) ?? false
+                    }
+                    #expect(running.metrics.value(.gatewayClockDifferenceSeconds) > 50_000)
+                }
+            }
+        }
+    }
+
+    @Test func `a gateway that has its log for itself says nothing to anyone`() async throws {
+        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+            try await running.broadcaster().publish("b", start: nil, hold: .seconds(600))
+            #expect(running.metrics.value(.gateways) == 0 && running.metrics.value(.gatewayBeats, .sent) == 0)
+            #expect(running.gateway.cluster == nil)
+            #expect(await running.gateway.breakDesk.peers == .none)
+        }
+    }
+}
+
+/// A log of which one gateway reads something else than is written.
+private struct ChangedLog: EventLog {
+    let base: any EventLog
+    let change: @Sendable (LoggedRecord) -> LoggedRecord
+
+    var identity: LogIdentity { self.base.identity }
+
+    func append(
+        _ record: [UInt8],
+        id: AppendID?,
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) { self.base.append(record, id: id, to: lane, done: done) }
+
+    func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        let records = try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+        return lane == .breaks ? records.map(self.change) : records
+    }
+
+    func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
+
+    func stopped() async -> String? { await self.base.stopped() }
+
+    func close() async { await self.base.close() }
+}
+
+/// The machine's clock, and so much.
+private struct ShiftedClock: GatewayClock {
+    let by: Duration
+
+    func now() -> Timestamp { SystemClock().now() + self.by }
+}
