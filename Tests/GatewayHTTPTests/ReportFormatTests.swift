@@ -122,7 +122,9 @@ struct ReportFormatTests {
         }
         #expect(totals.breaks == ReportByAdvertisement.breaksMax && totals.more)
         #expect(totals.last?.rawValue == 2)
-        #expect(totals.advertisements.map(\.breaks) == [ReportByAdvertisement.breaksMax, ReportByAdvertisement.breaksMax])
+        #expect(
+            totals.advertisements.map(\.breaks) == [ReportByAdvertisement.breaksMax, ReportByAdvertisement.breaksMax]
+        )
         // What the next answer has is added to it.
         var rest = ReportByAdvertisement()
         let hasMore = rest.take(try page([1], more: false))
