@@ -48,7 +48,10 @@ package struct UnknownWord: Hashable, Sendable {
                 continue
             }
             let suggestion = Spelling.nearest(to: word, among: command.shownNames)
-            guard suggestion != nil || command.configuration.defaultSubcommand == nil else { break }
+            if suggestion == nil, let chosen = command.configuration.defaultSubcommand {
+                command = chosen  // The word is an argument of it.
+                break
+            }
             self.init("command", word, suggestion, commands, program.usageString(for: command))
             return
         }

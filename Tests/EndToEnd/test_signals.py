@@ -91,6 +91,11 @@ class Signals(unittest.TestCase):
         again = publish()
         self.assertEqual((again.status, again.changed), (OK, False), again)
         self.assertEqual(publish("eve").status, status_pb2.STATUS_CODE_BREAK_OVERLAP)
+        # The audit gathers its lines for a moment, and a kill takes those along.
+        [line] = until("the publication in the audit", lambda: [
+            line for line in self.audit(gateway) if line["action"] == "publish" and line["outcome"] == "changed"])
+        self.assertEqual((line["break"], line["sentence"]),
+                         (opened["break"], "Published as noon: it is the break that signals opened."))
         # The log says the same after a kill: both ids name the break, over the socket and over HTTP.
         gateway.stop(signal.SIGKILL)
         gateway.start()
@@ -104,10 +109,6 @@ class Signals(unittest.TestCase):
         self.assertEqual(self.signal(gateway, "cancel")["state"], "scheduled")
         gateway.run("cancel", "--stream", "radio1", "--break", "noon")
         self.assertEqual(gateway.get(f"/v1/streams/radio1/breaks/{opened['break']}")["state"], "cancelled")
-        lines = until("the audit", lambda: "cancel" in [line["action"] for line in self.audit(gateway)] and self.audit(gateway))
-        [line] = [line for line in lines if line["action"] == "publish" and line["outcome"] == "changed"]
-        self.assertEqual((line["break"], line["sentence"]),
-                         (opened["break"], "Published as noon: it is the break that signals opened."))
 
     def test_without_a_policy_signals_are_refused(self):
         gateway = self.gateway()
