@@ -71,17 +71,20 @@ struct SharedGatewaysTests {
         // Its boards stand still between its records.
         conditions.lagMilliseconds = 1...50
         let server = FarServer(conditions, seed: seed)
+        var refusals = 0
         try await self.run(on: server) { one in
             try await self.run(on: server) { other in
                 let broadcasters = [try await one.broadcaster(), try await other.broadcaster()]
                 for (number, broadcaster) in broadcasters.enumerated() {
-                    try await broadcaster.publish("b\(number)", start: nil, hold: .seconds(600))
+                    _ = try await self.insist {
+                        try await broadcaster.publish("b\(number)", start: nil, hold: .seconds(600))
+                    }
                 }
                 for round in 0..<10 {
                     for (number, broadcaster) in broadcasters.enumerated() {
                         let key = try BreakKey.of("radio1", "b\(number)")
                         let update = BroadcastRequest.Update(key: key, duration: .seconds(20 + round))
-                        try await broadcaster.do(.update(update))
+                        refusals += try await self.insist { _ = try await broadcaster.do(.update(update)) }
                     }
                 }
                 try await until("both come to the same board") { one.board == other.board }
@@ -98,7 +101,23 @@ struct SharedGatewaysTests {
         }
         for number in 0...1 {
             let expected = (0..<10).map { Duration?.some(.seconds(20 + $0)) }
-            #expect(durations[try .of("radio1", "b\(number)")] == expected, "seed \(seed)")
+            var found = durations[try .of("radio1", "b\(number)")] ?? []
+            // A request that was refused because the answer was late may have had its effect, and its repeat changes nothing.
+            if refusals > 0 { found = found.indices.filter { $0 == 0 || found[$0] != found[$0 - 1] }.map { found[$0] } }
+            #expect(found == expected, "seed \(seed)")
+        }
+    }
+
+    /// Asks again for as long as the log is too slow for an answer, as it may be on a busy machine.
+    ///
+    /// - Returns: how often the gateway refused.
+    private func insist(_ work: () async throws -> Void) async throws -> Int {
+        var refusals = 0
+        while true {
+            do {
+                try await work()
+                return refusals
+            } catch PeerError.refused(let sentence) where sentence.hasPrefix("UNAVAILABLE") { refusals += 1 }
         }
     }
 
