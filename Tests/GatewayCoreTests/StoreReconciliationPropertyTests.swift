@@ -100,12 +100,18 @@ struct StoreReconciliationPropertyTests {
             }
         }
 
-        /// The difference that the start of a gateway compares beside offsets.
+        /// The difference that the start of a gateway finds beside offsets.
+        ///
+        /// It is in the last record that the ledger counted, or in its newest breaks of those that the log is to have. Every
+        /// record publishes a break here.
         var difference: HistoryDifference? {
-            guard let mine = self.log.records.first(where: { $0.offset == self.ledger.applied }),
-                let counted = self.ledger.rows[self.ledger.applied], counted != mine.content
-            else { return nil }
-            return .record(lane, offset: self.ledger.applied)
+            let breaks = self.ledger.rows.keys.filter { $0 <= self.log.head }.sorted().suffix(16)
+            return ([self.ledger.applied] + breaks)
+                .first { offset in
+                    guard let counted = self.ledger.rows[offset] else { return false }
+                    return self.log.records.contains { $0.offset == offset && $0.content != counted }
+                }
+                .map { .record(lane, offset: $0) }
         }
 
         /// Starts the gateway; `false`: it refuses.

@@ -92,7 +92,7 @@ package struct Stores: Sendable {
 
 /// Makes two files that were just opened fit, or says why they cannot.
 private struct StoreFitting {
-    /// How many of the ledger's newest breaks are looked up in the log.
+    /// How many breaks of the ledger are looked up in the log: the newest that the log is to have.
     private static let breaksComparedMax = 16
 
     let directory: StoreDirectory
@@ -106,7 +106,7 @@ private struct StoreFitting {
             let decision = StoreReconciliation.decide(
                 log: logFacts,
                 ledger: ledgerFacts,
-                difference: try self.difference(),
+                difference: try self.difference(upTo: logFacts.heads[.breaks] ?? 0),
                 floor: floor,
                 epoch: .random(in: 1 ... .max)
             )
@@ -167,10 +167,14 @@ private struct StoreFitting {
     }
 
     /// Looks for something that shows that the ledger counted another history.
-    private func difference() throws -> HistoryDifference? {
+    // A ledger that knows many breaks beyond the end of the log is compared by those that the log is to have.
+    private func difference(upTo head: UInt64) throws -> HistoryDifference? {
         let (digests, breaks) = try self.ofLedger {
             try self.ledger.read { database in
-                (try LedgerSchema.digests(database), try LedgerBreaks.newest(Self.breaksComparedMax, database))
+                (
+                    try LedgerSchema.digests(database),
+                    try LedgerBreaks.newest(Self.breaksComparedMax, upTo: head, database)
+                )
             }
         }
         return try self.log.read { database in

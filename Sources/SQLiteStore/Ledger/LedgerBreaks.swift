@@ -63,12 +63,18 @@ enum LedgerBreaks {
             .max() ?? 0
     }
 
-    /// The newest breaks that are known.
-    static func newest(_ count: Int, _ database: Database) throws -> [(number: BreakNumber, key: BreakKey)] {
+    /// The newest breaks that are known, of those that were published up to an offset.
+    static func newest(
+        _ count: Int,
+        upTo offset: UInt64,
+        _ database: Database
+    ) throws -> [(number: BreakNumber, key: BreakKey)] {
         try Row.fetchAll(
             database,
-            sql: "SELECT break_number, stream, id FROM breaks ORDER BY break_number DESC LIMIT ?",
-            arguments: [count]
+            sql: """
+                SELECT break_number, stream, id FROM breaks WHERE break_number < ? ORDER BY break_number DESC LIMIT ?
+                """,
+            arguments: [BreakGroup.breakNumber(offset: offset + 1, index: 0).stored, count]
         )
         .map { row in
             let (number, stream, id): (Int64, String, String) = (row[0], row[1], row[2])
