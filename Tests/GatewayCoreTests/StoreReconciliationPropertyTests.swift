@@ -102,7 +102,7 @@ struct StoreReconciliationPropertyTests {
 
         /// The difference that the start of a gateway finds beside offsets.
         ///
-        /// It is in the last record that the ledger counted, or in its newest breaks of those that the log is to have. Every
+        /// The start compares the last record that the ledger counted, and its newest breaks up to the end of the log. Every
         /// record publishes a break here.
         var difference: HistoryDifference? {
             let breaks = self.ledger.rows.keys.filter { $0 <= self.log.head }.sorted().suffix(16)

@@ -92,7 +92,7 @@ package struct Stores: Sendable {
 
 /// Makes two files that were just opened fit, or says why they cannot.
 private struct StoreFitting {
-    /// How many breaks of the ledger are looked up in the log: the newest that the log is to have.
+    /// How many of the ledger's breaks are looked up in the log: the newest ones up to the end of the log.
     private static let breaksComparedMax = 16
 
     let directory: StoreDirectory
@@ -167,7 +167,10 @@ private struct StoreFitting {
     }
 
     /// Looks for something that shows that the ledger counted another history.
-    // A ledger that knows many breaks beyond the end of the log is compared by those that the log is to have.
+    ///
+    /// - Parameter head: the newest record of the log's lane of breaks. Breaks beyond it cannot be compared, however many the ledger knows.
+    /// - Returns: the first difference; `nil`: there is none.
+    /// - Throws: where a file cannot be read.
     private func difference(upTo head: UInt64) throws -> HistoryDifference? {
         let (digests, breaks) = try self.ofLedger {
             try self.ledger.read { database in

@@ -63,7 +63,7 @@ enum LedgerBreaks {
             .max() ?? 0
     }
 
-    /// The newest breaks that are known, of those that were published up to an offset.
+    /// The newest of the known breaks that were published up to an offset.
     static func newest(
         _ count: Int,
         upTo offset: UInt64,
