@@ -33,6 +33,11 @@ close() {
     if [ "$status" -ne 0 ]; then
         printf '  FAILED  %s\n\ncheck: step "%s" failed with exit code %s, after %s s in all\n' \
             "$failed" "$failed" "$status" "$SECONDS"
+        # The output of those beside stands far above.
+        if [ -n "${failed_beside:-}" ]; then
+            printf 'Its last lines:\n'
+            tail -n 12 "$records/$failed_beside/log" | cut -c 1-400
+        fi
     else
         printf '\ncheck: all %s steps passed in %s s\n' "$(wc -l <"$records/passed")" "$SECONDS"
     fi

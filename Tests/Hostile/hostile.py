@@ -18,7 +18,7 @@ than 3 GiB. In the short form attacks share gateways, and only attackers are at 
 The table goes to standard output, progress to standard error. Exit codes: 0 every verdict holds; 1 one does not; 64 usage;
 69 it could not be run. CUECAST_SEED=… repeats a run's choices.
 """
-import argparse, contextlib, functools, json, os, random, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
+import argparse, contextlib, functools, http.client, json, os, random, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -41,6 +41,8 @@ SETTINGS = ("--set", "listeners.lease=30s", "--set", "logLevel=error")
 LATE = {"batchesMissing", "breaksNotPublished", "not_compared"}
 #: Attempts where nothing but the p99 fails, and not by much.
 TRIES = 3
+#: A question over HTTP was not answered, or not in full.
+UNANSWERED = (OSError, http.client.HTTPException)
 #: Gateways until a quiet run is quiet.
 QUIET_TRIES = 5
 #: Starts a program that has a processor as soon as it wants one.
@@ -103,7 +105,7 @@ class Watch:
                 for name, value in found.items():
                     if name.startswith("cuecast_alarm"):
                         self.alarms[name] = max(value, self.alarms.get(name, 0))
-            except OSError:
+            except UNANSWERED:
                 if self.process.poll() is not None:
                     return
                 self.unanswered += 1
@@ -247,7 +249,7 @@ def wait_for(condition, seconds):
     """Whether the condition came true in time; a gateway that does not answer makes it false."""
     deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*UNANSWERED):
             if condition():
                 return True
         if time.monotonic() > deadline:
@@ -362,7 +364,7 @@ class Bench:
         if not self.lives(observed):
             return observed
         observed.cpu_share = (measuring.process_facts(self.process.pid)[0] - cpu_before) / (time.monotonic() - began)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*UNANSWERED):
             observed.told = telling()
         say(f"{attack.name}: settles")
         self.settle(observed, before, growth_kib)
@@ -535,8 +537,12 @@ class Results:
         print(verdicts.table(self.rows))
         if not self.form.short:
             print(verdicts.quiet_sentence(self.quiet_p99))
-        failed = [each["attack"] for each in self.attacks
-                  if not all(verdict["holds"] for verdict in each["verdicts"].values())]
+        failed = []
+        for each in self.attacks:
+            sentences = [f"{name}: {verdict['sentence']}" for name, verdict in each["verdicts"].items() if not verdict["holds"]]
+            if sentences:
+                failed.append(each["attack"])
+                print(f"{each['attack']} failed: {'; '.join(sentences)}")
         print(f"{len(self.attacks) - len(failed)} passed, {len(failed)} failed"
               + (f": {', '.join(failed)}" if failed else ""))
         return 1 if failed else 0
@@ -646,7 +652,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return run(options)
-    except (measuring.MeasurementError, OSError, subprocess.SubprocessError) as error:
+    except (measuring.MeasurementError, *UNANSWERED, subprocess.SubprocessError) as error:
         print(f"hostile: {error}", file=sys.stderr)
         return 69
 
