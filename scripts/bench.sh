@@ -21,7 +21,7 @@ results="$scratch/bench"
 if [ "${1:-}" = --smoke ]; then
     choose_swift_flags
     build_products cuecast cuecast-load
-    binaries="$(swift build "${swift_flags[@]}" --show-bin-path)"
+    binaries="$(built_folder)"
     folder="$(mktemp -d)"
     trap 'rm -rf -- "$folder"' EXIT
     "$python" Benchmarks/compare.py --smoke --binary "$binaries/cuecast" --load "$binaries/cuecast-load" \

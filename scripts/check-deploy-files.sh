@@ -27,7 +27,7 @@ need() {
 
 need promtool test
 choose_swift_flags
-CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
+CUECAST_BIN="$(built_folder)/cuecast"
 export CUECAST_BIN
 [ -x "$CUECAST_BIN" ] || fail 69 "there is no $CUECAST_BIN; build the tests first"
 

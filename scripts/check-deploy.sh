@@ -12,7 +12,7 @@ set -euo pipefail
 be_patient
 
 choose_swift_flags
-bin="$(swift build "${swift_flags[@]}" --show-bin-path)"
+bin="$(built_folder)"
 cuecast="$bin/cuecast"
 folder="$(mktemp -d)"
 trap 'rm -rf -- "$folder"' EXIT

@@ -23,7 +23,7 @@ case "${1:-}" in
     --short)
         # Not built here: what a build of one product compiles, a build of everything compiles once more.
         choose_swift_flags
-        player="$(swift build "${swift_flags[@]}" --show-bin-path)/PhonePlayer"
+        player="$(built_folder)/PhonePlayer"
         ;;
     *) fail 64 "unknown argument '$1'; there is --short" ;;
 esac

@@ -18,7 +18,7 @@ fi
 choose_swift_flags
 # The snippets too: code that is shown must compile.
 build_everything
-modules="$(swift build "${swift_flags[@]}" --show-bin-path)/Modules"
+modules="$(built_folder)/Modules"
 triple="$(swiftc -print-target-info | sed -nE 's/^ *"unversionedTriple": "([^"]+)".*/\1/p')"
 docc="$(find_docc)"
 own="$scratch-docs"

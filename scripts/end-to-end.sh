@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 choose_swift_flags
-CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
+CUECAST_BIN="$(built_folder)/cuecast"
 export CUECAST_BIN
 # Debian's Python has the Debian packages zmq and protobuf; another one on PATH may not.
 if [ "$#" -eq 0 ]; then

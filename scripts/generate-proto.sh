@@ -22,7 +22,7 @@ readonly committed="Sources/CuecastWire/Generated"
 build_plugin() {
     local bin own="$scratch-generator" sources="$scratch/checkouts/swift-protobuf/Sources"
     choose_swift_flags
-    bin="$(swift build "${swift_flags[@]}" --show-bin-path)"
+    bin="$(built_folder)"
     # Our own code may not compile before it is generated anew; what it needs does.
     [ -f "$bin/Modules/SwiftProtobuf.swiftmodule" ] || swift build "${swift_flags[@]}" --target CuecastWire >&2 || true
     [ -f "$bin/Modules/SwiftProtobuf.swiftmodule" ] || fail 70 "SwiftProtobuf was not built"

@@ -12,18 +12,15 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 be_patient
 
-flags=()
-for argument in "$@"; do
-    if [ "$argument" = --short ]; then
-        choose_swift_flags
-        flags=("${swift_flags[@]}")
-        build_products cuecast cuecast-load
-    fi
-done
-if [ "${#flags[@]}" -eq 0 ]; then
+short=""
+for argument in "$@"; do [ "$argument" != --short ] || short=yes; done
+if [ -n "$short" ]; then
+    choose_swift_flags
+    build_products cuecast cuecast-load
+    binaries="$(built_folder)"
+else
     choose_release_flags
-    flags=("${release_flags[@]}")
-    for product in cuecast cuecast-load; do swift build "${flags[@]}" --product "$product"; done
+    for product in cuecast cuecast-load; do swift build "${release_flags[@]}" --product "$product"; done
+    binaries="$(swift build "${release_flags[@]}" --show-bin-path)"
 fi
-binaries="$(swift build "${flags[@]}" --show-bin-path)"
 exec /usr/bin/python3 Tests/Hostile/hostile.py --binary "$binaries/cuecast" --load "$binaries/cuecast-load" "$@"

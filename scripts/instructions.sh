@@ -15,7 +15,7 @@ set -euo pipefail
 if [ "${1:-}" = --smoke ]; then
     choose_swift_flags
     build_products Microbenchmarks
-    binary="$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks"
+    binary="$(built_folder)/Microbenchmarks"
     operations="$("$binary")"
     [ -n "$operations" ] || fail 1 "the program of the operations names none"
     for operation in $operations; do

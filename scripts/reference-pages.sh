@@ -17,4 +17,4 @@ case "${1:-}" in
 esac
 choose_swift_flags
 build_products cuecast
-"$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast" reference-pages docs/reference "$@"
+"$(built_folder)/cuecast" reference-pages docs/reference "$@"

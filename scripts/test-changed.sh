@@ -69,7 +69,7 @@ status=0
 if [ "${#targets[@]}" -gt 0 ]; then
     run_named_targets "${targets[@]}" || status="$?"
 fi
-CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
+CUECAST_BIN="$(built_folder)/cuecast"
 export CUECAST_BIN
 for name in "${end_to_end[@]}"; do
     (cd Tests/EndToEnd && /usr/bin/python3 -m unittest "$name") || status="$?"

@@ -13,6 +13,6 @@ be_patient
 
 choose_swift_flags
 build_products cuecast
-CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
+CUECAST_BIN="$(built_folder)/cuecast"
 export CUECAST_BIN
 /usr/bin/python3 Tests/EndToEnd/watchers.py "$@"
