@@ -5,7 +5,7 @@
 
     scripts/end-to-end.sh
 """
-import concurrent.futures, importlib, os, re, subprocess, sys, time, unittest
+import concurrent.futures, importlib, os, re, subprocess, sys, tempfile, time, unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -13,6 +13,9 @@ import harness, test_end_to_end
 
 #: So many classes at a time.
 PROCESSES = 4
+#: The classes that take longest. They go first, so that no processor is idle at the end.
+LONGEST = ("Dashboard", "WebTabs", "WebPlayer", "HTTPFuzz", "HTTP2", "CommandLine", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife",
+           "LoadRun", "WatchHLS", "EndToEnd")
 
 
 def left_out():
@@ -28,15 +31,21 @@ def classes():
     """The names of the test classes, those that take longest first."""
     found = [name for name, each in vars(test_end_to_end).items()
              if isinstance(each, type) and issubclass(each, unittest.TestCase)]
-    return sorted(found, key=lambda name: name not in ("EndToEnd", "PlayerLife", "RadioPlayer", "LoadRun"))
+    return sorted(found, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
 
 
 def run(name):
+    """How one class went: its name, exit code, output, and the seconds that it took and that its programs computed."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, test_end_to_end.__file__, name], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "CUECAST_TEST_GENERATED": harness.GENERATED})
-    return name, done.returncode, done.stdout, time.monotonic() - began
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([sys.executable, test_end_to_end.__file__, name], stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=subprocess.STDOUT,
+                                   env={**os.environ, "CUECAST_TEST_GENERATED": harness.GENERATED})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return (name, process.returncode, output.read().decode(errors="replace"), time.monotonic() - began,
+                usage.ru_utime + usage.ru_stime)
 
 
 def main():
@@ -46,9 +55,9 @@ def main():
     failed, count = [], 0
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         for task in concurrent.futures.as_completed([pool.submit(run, name) for name in classes()]):
-            name, code, output, seconds = task.result()
+            name, code, output, seconds, computed = task.result()
             count += 1
-            print(f"\n-- {name}, {seconds:.0f} s\n{output}", end="", flush=True)
+            print(f"\n-- {name}, {seconds:.0f} s, computing {computed:.0f} s\n{output}", end="", flush=True)
             if code != 0:
                 failed.append(name)
     if failed or not count:

@@ -6,7 +6,7 @@
     scripts/end-to-end.sh                      all of it, on the debug build
     scripts/end-to-end.sh EndToEnd.test_…      one test
 """
-import atexit, itertools, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
+import atexit, functools, itertools, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
@@ -425,7 +425,7 @@ class CommandLine(unittest.TestCase):
     def test_every_command_has_help_with_an_example(self):
         for command in ["serve", "publish", "punch", "update", "postpone", "end", "cancel", "breaks", "signal", "listen",
                         "report", "audit", "streams", "top", "health", "check-config", "version"]:
-            self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
+            self.assertIn(f"Example: cuecast {command}", self.help(command), command)
 
     def test_usage_errors_exit_with_64(self):
         for arguments in [["publish"], ["publish", "--stream", "s", "--break", "b"], ["nonsense"],
@@ -519,13 +519,19 @@ class CommandLine(unittest.TestCase):
                 json.loads(self.gateway.run(*arguments, *way))
             self.assertIn("--json", self.gateway.run(*arguments, "--json", "--format", "table", code=64))
         for command in self.commands():
-            options = self.gateway.run(*command, "--help").split("OPTIONS:")[-1]
+            options = self.help(*command).split("OPTIONS:")[-1]
             self.assertEqual("  --json " in options, "  --format <" in options, command)
+
+    @classmethod
+    @functools.cache
+    def help(cls, *command):
+        """The help of a command, which takes a third of a second to make in a build for tests."""
+        return cls.gateway.run(*command, "--help")
 
     def commands(self):
         """Every command that does something, by what the help of those above it lists."""
         def below(path):
-            helped = self.gateway.run(*path, "--help")
+            helped = self.help(*path)
             if "SUBCOMMANDS:" not in helped:
                 return [path]
             names = re.findall(r"^  ([a-z-]+)", helped.split("SUBCOMMANDS:")[1], re.MULTILINE)
@@ -536,7 +542,7 @@ class CommandLine(unittest.TestCase):
         def stands_for_itself(line):
             return line.startswith("  ") or re.search(r"\S  +\S", line) or line.startswith(("Example", "cuecast")) or line.endswith("\\")
         for command in [[], *self.commands()]:
-            text = self.gateway.run(*command, "--help").split("\nUSAGE: ")[0]
+            text = self.help(*command).split("\nUSAGE: ")[0]
             for line, after in itertools.pairwise(text.splitlines()):
                 if not line or not after or stands_for_itself(line) or stands_for_itself(after):
                     continue
