@@ -6,7 +6,7 @@ import LoadEngine
 
 /// How a load test reaches listeners' ports: by TLS, where they have a certificate, and by WebSocket.
 struct EncryptionOptions: ParsableArguments {
-    @Flag(help: "Speak TLS at the listeners' ports; so do addresses that begin with tls://.")
+    @Flag(help: "Speak TLS at the listeners' ports.")
     var tls = false
 
     @Option(help: "Certificates that are trusted, as PEM. (default: those that the system trusts)")
@@ -15,10 +15,7 @@ struct EncryptionOptions: ParsableArguments {
     @Option(help: "The name in the gateway's certificate. (default: the host in the address)")
     var serverName: String?
 
-    @Flag(
-        name: .customLong("websocket"),
-        help: "Speak ZeroMQ over WebSocket (ZWS2.0); so do addresses that begin with ws:// or wss://."
-    )
+    @Flag(name: .customLong("websocket"), help: "Speak ZeroMQ over WebSocket (ZWS2.0) at the listeners' ports.")
     var webSocket = false
 
     var encryption: Encryption { Encryption(authorityFile: self.listenerCaFile, serverName: self.serverName) }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The access modes of the listeners' ports: plain, TLS, tokens, or behind a balancer.
+"""The access modes of the listeners' ports: plain, TLS, tokens, behind a balancer, or with WebSocket.
 
 A mode gives the gateway its settings, and the honest listeners their options."""
 import contextlib, json, os, secrets, shutil, socket, subprocess, sys
@@ -31,6 +31,10 @@ class AccessMode:
 
     def prepare(self):
         pass
+
+    def of_one(self, addresses):
+        """The addresses of the honest listeners that have one connection."""
+        return addresses
 
     def file(self, name):
         return os.path.join(self.folder, name)
@@ -127,4 +131,16 @@ class Balanced(AccessMode):
                 each.close()
 
 
-ACCESS_MODES = {"plain": AccessMode, "tls": Encrypted, "tokens": Guarded, "proxy": Balanced}
+class WithWebSocket(AccessMode):
+    """A port for WebSocket, by which the honest listeners come that have one connection."""
+
+    def prepare(self):
+        self.set(webSocket="127.0.0.1:0")
+        self.words_of_one = ["--websocket"]
+
+    def of_one(self, addresses):
+        address = addresses["websocket"].replace("ws://", "tcp://")
+        return {**addresses, "notices": address, "requests": address}
+
+
+ACCESS_MODES = {"plain": AccessMode, "tls": Encrypted, "tokens": Guarded, "proxy": Balanced, "websocket": WithWebSocket}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""What strangers may do to a gateway: one class an attack. `hostile.py` runs each in a process of its own.
+"""What strangers may do to a gateway: one class an attack. `hostile.py` runs each in a process of its own (run_attack.py).
 
 An attack does its amount, or as much as its seconds allow, and says what it did. The same seed gives the same bytes.
 """
-import base64, collections, itertools, json, math, os, random, select, signal, socket, ssl, struct, subprocess, sys, time, urllib.request
+import base64, collections, itertools, json, math, os, random, select, socket, ssl, struct, subprocess, sys, time, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -12,7 +12,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Benc
 
 import measuring, tokens, zmtp
 from handshakes import ALERT, CHANGE_CIPHER, DATA, HANDSHAKE, HEARTBEAT, Handshake, record
-from swarm import BALANCER, SOURCE, Swarm, host_port, raise_descriptor_limit
+from swarm import BALANCER, SOURCE, Swarm, host_port
 
 advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, DecodeError = (None,) * 6
 
@@ -1443,23 +1443,3 @@ def stopped():
     if not _stopping and select.select([sys.stdin], [], [], 0)[0]:
         _stopping = True
     return _stopping
-
-
-def main():
-    context = json.loads(sys.argv[2])
-    raise_descriptor_limit()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    load_wire()
-    attack = next(each for each in ATTACKS if each.name == sys.argv[1])(context)
-    began, fault = time.monotonic(), None
-    try:
-        attack.run()
-    except (OSError, RuntimeError) as error:
-        fault = str(error) or type(error).__name__
-    seconds = time.monotonic() - began
-    attack.swarm.close_all()
-    print(json.dumps({**attack.report(), "seconds": round(seconds, 1), **({"fault": fault} if fault else {})}), flush=True)
-
-
-if __name__ == "__main__":
-    main()

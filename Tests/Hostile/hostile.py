@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "Benchmarks")]
 
 import measuring, verdicts
-from attacks import ATTACKS
+from run_attack import ATTACKS
 from access_modes import ACCESS_MODES
 from verdicts import KINDS, Level, Observed
 
@@ -161,9 +161,10 @@ class Honest:
 
     def __init__(self, load, addresses, folder, form, phase, access, breaks=None, listeners=None):
         self.streams = [f"{access.stream_prefix}{phase}-a", f"{phase}-b"]
+        ways = [(access.of_one(addresses), access.words_of_one), (addresses, two_connections(load))]
         self.reports, self.processes = [], []
         listeners, breaks, factor = listeners or form.listeners, breaks or form.breaks, form.factor
-        for stream, words in zip(self.streams, (access.words_of_one, two_connections(load))):
+        for stream, (where, words) in zip(self.streams, ways):
             report = open(os.path.join(folder, f"{stream}.json"), "w+")
             self.reports.append(report)
             self.processes.append(subprocess.Popen(
@@ -171,8 +172,8 @@ class Honest:
                  "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
                  "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
                  "--patience", "30m" if form.short else "20s", *words, *access.words,
-                 *(word for name in ("notices", "requests", "broadcast", "http") if addresses.get(name)
-                   for word in (f"--{name}", addresses[name]))],
+                 *(word for name in ("notices", "requests", "broadcast", "http") if where.get(name)
+                   for word in (f"--{name}", where[name]))],
                 stdout=report, stderr=subprocess.DEVNULL))
 
     def running(self):
@@ -216,7 +217,7 @@ class Attacker:
         context = {"addresses": addresses, "streams": streams, "short": form.short, "seed": options.seed,
                    "patience": form.patience, **told}
         self.process = subprocess.Popen(
-            [*form.as_attacker, sys.executable, os.path.join(HERE, "attacks.py"), attack.name, json.dumps(context)],
+            [*form.as_attacker, sys.executable, os.path.join(HERE, "run_attack.py"), attack.name, json.dumps(context)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.did = {}
         #: It has done its amount.

@@ -10,7 +10,8 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import attacks, access_modes, handshakes, hostile, measuring, tokens, verdicts, zmtp
+import attacks, access_modes, handshakes, hostile, measuring, tokens, verdicts, websocket_attacks, zmtp
+from run_attack import ATTACKS
 from swarm import Swarm
 from verdicts import Level, Observed
 
@@ -155,15 +156,23 @@ class ForgeryTests(unittest.TestCase):
         self.assertEqual(attacks.proxy_header(b"ab"), bytes.fromhex("0d0a0d0a000d0a515549540a2111") + b"\0\2ab")
         self.assertEqual(attacks.proxy_header(b"ab", size=65_535, command=0x20)[12:16], b"\x20\x11\xff\xff")
 
+    def test_frames_of_websocket_are_as_rfc_6455_has_them(self):
+        # Section 5.7; a key of zeros masks nothing.
+        self.assertEqual(websocket_attacks.frame(b"Hello", 0x81, masked=False), bytes.fromhex("810548656c6c6f"))
+        self.assertEqual(websocket_attacks.frame(b"Hello", 0x89), bytes.fromhex("89850000000048656c6c6f"))
+        self.assertEqual(websocket_attacks.header(0x82, 256, masked=False), bytes.fromhex("827e0100"))
+        self.assertEqual(websocket_attacks.header(0x82, 65_536, masked=False), bytes.fromhex("827f0000000000010000"))
+        self.assertIn(b"\r\nSec-WebSocket-Protocol: ZWS2.0\r\n\r\n", websocket_attacks.upgrade())
+
     def test_access_modes_give_the_gateway_its_settings(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, expected in (("plain", []), ("tls", ["listeners.tls.certificateFile", "listeners.tls.keyFile"]),
-                                   ("proxy", ["listeners.proxyProtocol.trusted"])):
+                                   ("proxy", ["listeners.proxyProtocol.trusted"]), ("websocket", ["listeners.webSocket"])):
                 access = access_modes.ACCESS_MODES[name](folder, "cuecast")
                 self.assertEqual([word.split("=")[0] for word in access.settings if word != "--set"], expected)
             with open(access.secret("secret", "x")) as file:
                 self.assertEqual(os.fstat(file.fileno()).st_mode & 0o777, 0o600)
-        self.assertLessEqual({each.access for each in attacks.ATTACKS}, set(access_modes.ACCESS_MODES))
+        self.assertLessEqual({each.access for each in ATTACKS}, set(access_modes.ACCESS_MODES))
 
 
 def good(**changed):
@@ -296,12 +305,12 @@ class DocumentTests(unittest.TestCase):
         with open(hostile.BEFORE_DOCUMENT) as file:
             before = verdicts.failed_before(file.read())
         self.assertEqual(before["descriptors"], "alive, lossless")
-        self.assertLessEqual(set(before), {each.name for each in attacks.ATTACKS})
+        self.assertLessEqual(set(before), {each.name for each in ATTACKS})
 
     def test_the_document_says_what_the_attacks_do(self):
         with open(hostile.ATTACKS_DOCUMENT) as file:
             lines = file.read().splitlines()
-        for each in attacks.ATTACKS:
+        for each in ATTACKS:
             self.assertIn(f"| `{each.name}` | {each.entrance} | {each.does} |", lines)
 
 
@@ -327,9 +336,9 @@ class CommandTests(unittest.TestCase):
         done = self.run_of("--list")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines() if line[0] != " "],
-                         [each.name for each in attacks.ATTACKS])
-        self.assertEqual(len({each.name for each in attacks.ATTACKS}), len(attacks.ATTACKS))
-        self.assertTrue(all(each.does and each.entrance for each in attacks.ATTACKS))
+                         [each.name for each in ATTACKS])
+        self.assertEqual(len({each.name for each in ATTACKS}), len(ATTACKS))
+        self.assertTrue(all(each.does and each.entrance for each in ATTACKS))
 
     def test_help_has_an_example_and_a_wrong_name_is_refused(self):
         self.assertIn("--only garbage", self.run_of("--help").stdout)
