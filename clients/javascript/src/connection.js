@@ -15,7 +15,6 @@ const CLOCK_SOON_MS = 1_000;
 ///
 /// `on` is told of all: `state(state, reason)`, `joined`, `notice`, `head`, `replaced()`, `problem(sentence)`.
 export class Connection {
-  #links = {};
   #choice;
   #backoff = new Backoff();
   #attempt = null;
@@ -29,8 +28,8 @@ export class Connection {
 
   constructor({ gateway, webSocket, stream, clock, token, client }, on) {
     Object.assign(this, { stream, clock, token, client, on });
-    this.#links = { webSocket: webSocket && new WebSocketLink(webSocket), events: gateway === null ? null : new EventsLink(gateway) };
-    this.#choice = new TransportChoice(this.#links);
+    this.links = { webSocket: webSocket && new WebSocketLink(webSocket), events: gateway === null ? null : new EventsLink(gateway) };
+    this.#choice = new TransportChoice(this.links);
     this.way = this.#choice.next(0);
   }
 
@@ -80,17 +79,17 @@ export class Connection {
   async #listen(identity, signal) {
     this.way = this.#choice.next(performance.now());
     const attempt = this.#attempt = new AbortController();
-    let [back, goesOn] = [null, false];
+    let back = null;
     try {
       const token = typeof this.token === "function" ? await this.token() : this.token;
       if (signal.aborted) return {};
-      const end = await this.#links[this.way].listen({ ...identity(), stream: this.stream, token, client: this.client, signal: attempt.signal }, {
+      const end = await this.links[this.way].listen({ ...identity(), stream: this.stream, token, client: this.client, signal: attempt.signal }, {
         clock: this.#clock,
         joined: (joined) => {
           this.#intervalMs = Math.min(CLOCK_INTERVAL_MS, Math.max(joined.leaseMs / 2, CLOCK_SOON_MS));
           this.#sampleLater(identity);
           const backMs = this.way === "events" ? this.#choice.backAfterMs() : null;
-          if (backMs !== null) back = setTimeout(() => { goesOn = true; this.#choice.tryWebSocket(); attempt.abort(); }, backMs);
+          if (backMs !== null) back = setTimeout(() => this.comeBack(), backMs);
           if (!this.on.joined(joined)) return false;
           this.#backoff.reset();
           return true;
@@ -98,7 +97,7 @@ export class Connection {
         notice: (notice) => this.on.notice(notice),
         head: (position) => this.on.head(position),
       });
-      return { ...end, goesOn, problem: end.problem ?? attempt.signal.reason?.sentence };
+      return { ...end, goesOn: attempt.signal.reason?.goesOn, problem: end.problem ?? attempt.signal.reason?.sentence };
     } catch (error) {
       return { problem: `${error?.message ?? error}` };
     } finally {
@@ -108,18 +107,24 @@ export class Connection {
 
   /// Asks the gateway for something; resolves to its reply, or to LOST.
   ask(kind, body) {
-    const way = this.#links.webSocket?.isOpen ? "webSocket" : this.#isRunning ? this.way : "events";
-    return this.#links[way]?.ask(kind, this.stream, body, { clock: this.#clock }) ?? Promise.resolve(LOST);
+    const way = this.links.webSocket?.isOpen ? "webSocket" : this.#isRunning ? this.way : "events";
+    return this.links[way]?.ask(kind, this.stream, body, { clock: this.#clock }) ?? Promise.resolve(LOST);
   }
 
   /// Tells the gateway something by every way there is, while the page goes away: no answer is waited for.
   tell(kind, body) {
-    if (this.#links.webSocket?.isOpen) this.#links.webSocket.ask(kind, this.stream, body);
-    this.#links.events?.ask(kind, this.stream, body, { keepalive: true });
+    if (this.links.webSocket?.isOpen) this.links.webSocket.ask(kind, this.stream, body);
+    this.links.events?.ask(kind, this.stream, body, { keepalive: true });
   }
 
   /// Something has changed that a failed connection may have waited for.
   retryNow() { this.#waiting?.abort(); }
+
+  /// Leaves server-sent events for WebSocket.
+  comeBack() {
+    this.#choice.tryWebSocket();
+    this.#attempt?.abort({ goesOn: true });
+  }
 
   /// The connection is known to be lost.
   lose(sentence) { this.#attempt?.abort({ sentence }); }

@@ -39,7 +39,7 @@ export class CuecastListener extends EventTarget {
   #isSuspended = false;
   #pageEvents = null;
 
-  constructor({ gateway = "", webSocket, fallback = true, stream, token = "", media = null, storage, tabs = "one", loadingMaxMs } = {}) {
+  constructor({ gateway = "", webSocket, fallback = true, stream, token = "", media = null, storage, tabs = "one" } = {}) {
     super();
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(stream ?? "")) throw new TypeError("stream: it has 1 to 64 characters of A-Z a-z 0-9 . _ -");
     if (!["one", "all"].includes(tabs)) throw new TypeError('tabs: "one" or "all" of them play');
@@ -69,7 +69,7 @@ export class CuecastListener extends EventTarget {
     });
     this.outbox = new Outbox({ gateway: this.gateway, stream, database: new OutcomeDatabase(), connection: this.connection, tell });
     this.book = new BreakBook({
-      timers: this.timers, player: new AdPlayer(this.media, { loadingMaxMs }), tell,
+      timers: this.timers, player: new AdPlayer(this.media), tell,
       ask: (breakId) => this.connection.ask("batch", { session: this.session, ticket: this.ticket, breakId }),
       conclude: (breakId, delivery, ad, kind, details) => this.#record(breakId, delivery, this.#outcome(ad, kind, details)),
       heard: (ad) => this.#howHeard(ad), keep: () => this.#keep(), keepPlaying: (current) => this.outbox.play(this.#interrupted(current)),

@@ -4,7 +4,7 @@
 /// An ad without further events for so long after its duration has failed (VAST error 402), unless it is paused.
 const OVERTIME_MS = 2_000;
 /// A media file that has not begun after so long has failed (VAST error 402).
-export const LOADING_MAX_MS = 8_000;
+const LOADING_MAX_MS = 8_000;
 /// How much of an ad is heard at most before it is told again: a quarter of it, within these limits. A tab that is killed forgets no more.
 const KEEP_MIN_MS = 1_000;
 const KEEP_MAX_MS = 5_000;
@@ -13,10 +13,7 @@ const KEEP_MAX_MS = 5_000;
 export class AdPlayer {
   #playing = null;
 
-  constructor(media, { loadingMaxMs = LOADING_MAX_MS } = {}) {
-    this.media = media;
-    this.loadingMaxMs = loadingMaxMs;
-  }
+  constructor(media) { this.media = media; }
 
   /// Whether the ad that plays is heard by now.
   get hasBegun() { return Boolean(this.#playing?.hasBegun); }
@@ -32,7 +29,7 @@ export class AdPlayer {
     const playing = this.#playing = { listeners: new AbortController(), hasBegun: false, keptMs: 0, durationMs: ad.durationMs };
     const end = (kind, details) => { if (this.#playing === playing) on.ended(kind, details); };
     const hear = (name, body) => this.media.addEventListener(name, () => { if (this.#playing === playing) body(); }, { signal: playing.listeners.signal });
-    playing.timer = setTimeout(() => { if (!playing.hasBegun) end("failed", { vastError: 402 }); }, this.loadingMaxMs);
+    playing.timer = setTimeout(() => { if (!playing.hasBegun) end("failed", { vastError: 402 }); }, LOADING_MAX_MS);
     hear("playing", () => {
       if (playing.hasBegun) return;
       playing.hasBegun = true;
