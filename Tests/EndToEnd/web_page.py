@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The JavaScript library (clients/javascript) in headless Chromium against a real gateway: what its tests have in common."""
-import http.server, io, math, os, re, sys, threading, unittest, wave
+import contextlib, http.server, io, math, os, re, sys, threading, unittest, wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
@@ -52,7 +52,9 @@ class Site(http.server.ThreadingHTTPServer):
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                # A tab that is closed takes no more of it.
+                with contextlib.suppress(ConnectionError):
+                    self.wfile.write(content)
 
             def log_message(self, *_):
                 pass

@@ -42,10 +42,14 @@ export class BreakBook {
 
   get kept() { return { closed: [...this.closed], done: [...this.done] }; }
 
-  /// From now on it plays: what it knows is asked for.
-  play(session) {
+  /// From now on it plays: what it knows is asked for. `takesOver`: another page played until now, also the breaks that have begun.
+  play(session, takesOver = false) {
     this.#session = session;
-    for (const known of [...this.breaks.values()]) this.#advance(known);
+    const nowUs = this.timers.clock.now * 1_000;
+    for (const known of [...this.breaks.values()]) {
+      if (takesOver && known.notice.startUs <= nowUs) this.#close(known, "skippedOver");
+      else this.#advance(known);
+    }
   }
 
   /// Forgets what is to be played, and plays nothing: the next join tells what is still open.

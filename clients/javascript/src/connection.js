@@ -112,7 +112,7 @@ export class Connection {
   }
 
   /// Tells the gateway something by every way there is, while the page goes away: no answer is waited for.
-  tell(kind, body) {
+  sendOff(kind, body) {
     if (this.links.webSocket?.isOpen) this.links.webSocket.ask(kind, this.stream, body);
     this.links.events?.ask(kind, this.stream, body, { keepalive: true });
   }

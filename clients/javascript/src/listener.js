@@ -15,8 +15,9 @@ import { Timers, sleep } from "./timers.js";
 export const VERSION = "1.0.0";
 /// The longest time that an acknowledgement may say of an ad.
 const HEARD_MAX_MS = 3_600_000;
-/// How long the part of the player is waited for before the first join: a page that has it plays what comes before the stream.
-const PART_WAIT_MS = 1_000;
+/// How long the part of the player is waited for before the first join, where no page says that it has it: what is left of a page that was
+/// replaced has let go by then.
+const PART_WAIT_MS = 30_000;
 /// Where there are no Web Locks: how often the part of the player is asked for.
 const PART_AGAIN_MS = 2_000;
 /// How often outcomes of pages that are gone are looked for.
@@ -93,7 +94,9 @@ export class CuecastListener extends EventTarget {
     if (!await this.#takePlace() || signal.aborted) return;
     this.outbox.isPatient = true;
     this.outbox.send();
-    await Promise.race([this.#takePart(signal), sleep(PART_WAIT_MS, signal)]);
+    const waiting = new AbortController();
+    await Promise.race([this.#takePart(signal, () => waiting.abort()), sleep(PART_WAIT_MS, signal), sleep(PART_WAIT_MS, waiting.signal)]);
+    waiting.abort();
     if (signal.aborted) return;
     const end = await this.connection.run(() => ({ session: this.session, ticket: this.ticket, last: this.follower.last }), signal);
     if (!end) return;
@@ -154,15 +157,25 @@ export class CuecastListener extends EventTarget {
   // MARK: One of the tabs plays
 
   /// Waits until this page is the one that plays.
-  async #takePart(signal) {
+  async #takePart(signal, held) {
     const name = `cuecast:player:${this.gateway}:${this.stream}`;
+    let isHeld = false;
+    const onHeld = () => { isHeld = true; held(); };
+    // Two of them play: this one lets the other.
+    const onLost = () => {
+      if (!this.plays || signal.aborted) return;
+      this.#interrupt();
+      this.#leavePart();
+      this.connection.lose();
+      this.#takePart(signal, held);
+    };
     while (!signal.aborted && !this.plays) {
-      const letGo = this.tabs === "all" ? () => {} : await claim(name, { signal, waits: true });
+      const letGo = this.tabs === "all" ? () => {} : await claim(name, { signal, waits: true, onHeld, onLost });
       if (letGo && signal.aborted) letGo();
       else if (letGo) {
         [this.#letGoOfPart, this.plays] = [letGo, true];
         this.#tell("plays", { plays: true });
-        this.book.play(this.session);
+        this.book.play(this.session, isHeld);
       } else await sleep(PART_AGAIN_MS, signal);
     }
   }
@@ -184,7 +197,10 @@ export class CuecastListener extends EventTarget {
       this.session ??= randomHex(16);
       return true;
     }
-    const taken = await Place.take(`cuecast:${this.gateway}:${this.stream}`, this.storage);
+    const taken = await Place.take(`cuecast:${this.gateway}:${this.stream}`, this.storage, () => {
+      this.#becomeAnother();
+      this.connection.lose();
+    });
     if (taken) this.#use(taken.place, taken.kept);
     return taken !== null;
   }

@@ -87,7 +87,7 @@ export class Outbox {
       groups.set(key, [...groups.get(key) ?? [], record]);
     }
     // The browser takes 64 KiB of such requests.
-    for (const records of [...groups.values()].slice(-8)) this.connection.tell("acknowledge", request(records.slice(-64)));
+    for (const records of [...groups.values()].slice(-8)) this.connection.sendOff("acknowledge", request(records.slice(-64)));
   }
 
   /// Takes what the database has: outcomes of this session, and those of sessions whose page is gone.

@@ -12,15 +12,16 @@ const ASK_MS = 250;
 export const randomHex = (bytes) => toHex(crypto.getRandomValues(new Uint8Array(bytes)));
 
 /// Claims a name for this page, until the function that it resolves to is called or the page is gone; null: a page that lives has it, or
-/// `signal` was aborted.
+/// `signal` was aborted. With `waits` it is waited for until that page lets go, and `onHeld` is called when it has answered.
+/// Without Web Locks `onLost` is called where a page that lives answers too late.
 ///
 /// A lock alone does not tell a page that lives from one that is being replaced and needs a moment to let go, which on a busy machine is
 /// long. So the lock is waited for until its holder answers that it lives. Web Locks need https, or localhost: elsewhere only answers count.
-export function claim(name, { signal, waits = false } = {}) {
+export function claim(name, { signal, waits = false, onHeld, onLost } = {}) {
   const { locks } = globalThis.navigator ?? {};
-  const hasChannels = typeof BroadcastChannel !== "undefined";
-  if (!locks && !hasChannels) return Promise.resolve(() => {});
-  const channel = hasChannels ? new BroadcastChannel(name) : null;
+  let channel = null;
+  try { channel = new BroadcastChannel(name); } catch { /* There is none, or not for this page. */ }
+  if (!locks && !channel) return Promise.resolve(() => {});
   const number = randomHex(16);
   return new Promise((resolve) => {
     let [isOurs, isOver, letGoOfLock, asks] = [false, false, () => {}, 0];
@@ -50,8 +51,12 @@ export function claim(name, { signal, waits = false } = {}) {
       if (typeof data?.asks === "string") {
         // Of two that ask at once, without a lock, the one with the smaller number gets it.
         if (isOurs || (!locks && !isOver && data.asks > number)) channel.postMessage({ has: number });
-      } else if (!isOurs && data?.has !== number && !(waits && locks)) {
-        refuse();
+      } else if (isOurs) {
+        // A page that was too busy to answer in time has it all the same.
+        if (!locks && data?.has !== number) onLost?.();
+      } else if (data?.has !== number) {
+        onHeld?.();
+        if (!waits || !locks) refuse();
       }
     });
     signal?.addEventListener("abort", refuse);
@@ -107,7 +112,7 @@ export class Place {
 
   /// Takes the first place that no other player of this document uses and whose session no other page has; gives it with what was kept there.
   /// Null: the page has gone away meanwhile.
-  static async take(base, storage) {
+  static async take(base, storage, onLost) {
     const path = framePath();
     for (let number = 1; ; number += 1) {
       const key = [base, ...path ? [path] : [], ...number > 1 ? [`player ${number}`] : []].join(":");
@@ -118,7 +123,7 @@ export class Place {
       const kept = place.read();
       if (!kept.session || kept.session === place.session) return { place, kept };
       place.own(null, null);
-      const letGo = await claim(sessionName(kept.session));
+      const letGo = await claim(sessionName(kept.session), { onLost: () => { if (place.isUsed && place.session === kept.session) onLost(); } });
       if (places.get(key) !== place) {
         letGo?.();
         return null;
