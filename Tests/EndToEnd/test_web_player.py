@@ -7,8 +7,8 @@
 import json, os, signal, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Broadcaster, Gateway, advertisement_pb2, broadcast_pb2
-from web_page import HOUR_MS, NOWHERE, OK, PageGateway, PageTest, Site
+from harness import Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, until
+from web_page import HOUR_MS, LIBRARY, NOWHERE, OK, PageGateway, PageTest, Site
 
 
 class WebPlayer(PageTest):
@@ -116,6 +116,38 @@ class WebPlayer(PageTest):
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "failed": 1}])
 
+
+    def test_the_example_in_react(self):
+        with open(os.path.join(LIBRARY, "examples/react/index.html"), encoding="utf-8") as file:
+            html = file.read()
+        # Debian's React instead of the one from the network.
+        names = {"https://esm.sh/react@18": ("react", "React", "createElement, useCallback, useEffect, useRef, useState"),
+                 "https://esm.sh/react-dom@18/client": ("react-dom", "ReactDOM", "createRoot")}
+        scripts = ""
+        for url, (name, variable, exported) in names.items():
+            self.assertIn(f'"{url}"', html)
+            html = html.replace(f'"{url}"', f'"/{name}-module.js"')
+            with open(f"/usr/share/nodejs/{name}/umd/{name}.production.min.js", "rb") as file:
+                self.site.files[f"/{name}.js"] = ("text/javascript", file.read())
+            self.site.files[f"/{name}-module.js"] = ("text/javascript", f"export const {{ {exported} }} = window.{variable};".encode())
+            scripts += f'<script src="/{name}.js"></script>'
+        self.site.files["/examples/react/test.html"] = ("text/html", html.replace("<script", scripts + "<script", 1).encode())
+        page = self.page()
+        page.go(self.address.replace("plain/index.html", "react/test.html"))
+        page.until("it is there", "document.querySelector('#toggle') !== null")
+        page.click("#toggle")
+        page.until("it listens", "document.querySelector('#state').textContent === 'listening'")
+        self.publish("b", [self.site.ad("long", 600.0, skip_offset_ms=0), self.site.ad("last")])
+        until("it has the ads", lambda: self.counts("b", "long")[0].get("delivered"))
+        self.punch("b")
+        page.until("it shows the ad", "document.querySelector('#break h2')?.textContent === 'Ad long'")
+        page.until("it may be skipped", "document.querySelector('#skip').disabled === false")
+        page.click("#skip")
+        until("both have their outcome", lambda: self.counts("b", "long", "last") == [{"delivered": 1, "ignored": 1}, {"delivered": 1, "played": 1}])
+        page.until("nothing is shown any more", "document.querySelector('#break') === null")
+        page.click("#toggle")
+        page.until("it has left", "document.querySelector('#state').textContent === 'stopped'")
+        self.assertEqual(page.complaints, [])
 
 
 class WebFallback(PageTest):

@@ -32,7 +32,8 @@ class Site(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         site = self
-        self.sounds = {}
+        #: By path: the sounds, and other files, each with its type.
+        self.sounds, self.files = {}, {}
         # The library as it is, but it gives no sound up because the browser is slow to begin it.
         with open(os.path.join(LIBRARY, "src/player.js"), encoding="utf-8") as file:
             player, count = re.subn(r"(?m)^const LOADING_MAX_MS = [\d_]+;$", f"const LOADING_MAX_MS = {int(1_000 * PATIENCE)};", file.read())
@@ -43,8 +44,11 @@ class Site(http.server.ThreadingHTTPServer):
                 super().__init__(*arguments, directory=LIBRARY)
 
             def do_GET(self):
-                if self.path in site.sounds:
-                    return self.answer("audio/wav", site.sounds[self.path])
+                path = self.path.partition("?")[0]
+                if path in site.sounds:
+                    return self.answer("audio/wav", site.sounds[path])
+                if path in site.files:
+                    return self.answer(*site.files[path])
                 return self.answer("text/javascript", player.encode()) if self.path == "/src/player.js" else super().do_GET()
 
             def answer(self, kind, content):

@@ -6,7 +6,7 @@ export interface ListenerOptions {
   gateway?: string;
   /** The address of the gateway's WebSocket; `/listen` of `gateway` where nothing is said; null: never. */
   webSocket?: string | null;
-  /** Whether server-sent events of `gateway` are used where WebSocket does not work; true where nothing is said. */
+  /** Whether server-sent events of `gateway` are used where WebSocket does not work; true unless only `webSocket` is given. */
   fallback?: boolean;
   /** The id of the stream: 1 to 64 characters of A-Z a-z 0-9 . _ - */
   stream: string;

@@ -133,7 +133,7 @@ export class BreakBook {
 
   async #fetch(known) {
     const reply = await this.host.ask(known.id);
-    if (reply.ok) return this.#hold(known, reply.body);
+    if (reply.ok && Array.isArray(reply.body.advertisements)) return this.#hold(known, reply.body);
     if (this.breaks.get(known.id) !== known) return undefined;
     if (reply.retryable) {
       known.askTimer = this.timers.after(Math.max(reply.retryAfterMs ?? 0, known.backoff.next()), () => this.#fetch(known));

@@ -59,7 +59,8 @@ export class EventsLink {
       if (!answer) return signal.aborted ? {} : { problem: await this.#whyUnanswered() };
       if (!answer.ok) {
         const reply = await this.#reply(answer);
-        return { problem: reply.message, code: reply.code, waitMs: reply.retryAfterMs, isFinal: !reply.retryable, isAnswered: true };
+        // What has no code comes from another server, or a proxy.
+        return { problem: reply.message, waitMs: reply.retryAfterMs, isFinal: !reply.retryable && Boolean(reply.code), isAnswered: Boolean(reply.code) };
       }
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       const events = new EventReader();
@@ -81,7 +82,7 @@ export class EventsLink {
           } else if (event.name === "head") {
             if (!on.head(data.position)) return { hasJoined };
           } else if (event.name === "end") {
-            return { hasJoined, end: data.reason, isFinal: !data.retryable, reason: data.reason };
+            return { hasJoined, isFinal: !data.retryable, reason: data.reason };
           }
         }
       }

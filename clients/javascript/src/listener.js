@@ -40,12 +40,12 @@ export class CuecastListener extends EventTarget {
   #isSuspended = false;
   #pageEvents = null;
 
-  constructor({ gateway = "", webSocket, fallback = true, stream, token = "", media = null, storage, tabs = "one" } = {}) {
+  constructor({ gateway, webSocket, fallback = gateway !== undefined || webSocket === undefined, stream, token = "", media = null, storage, tabs = "one" } = {}) {
     super();
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(stream ?? "")) throw new TypeError("stream: it has 1 to 64 characters of A-Z a-z 0-9 . _ -");
     if (!["one", "all"].includes(tabs)) throw new TypeError('tabs: "one" or "all" of them play');
     if (webSocket === null && !fallback) throw new TypeError("webSocket, fallback: without both there is no way to the gateway");
-    this.gateway = gateway.replace(/\/$/, "");
+    this.gateway = (gateway ?? "").replace(/\/$/, "");
     this.stream = stream;
     this.tabs = tabs;
     this.media = media ?? (typeof Audio === "undefined" ? null : new Audio());
@@ -86,23 +86,26 @@ export class CuecastListener extends EventTarget {
     this.#isSuspended = false;
     this.#abort ??= new AbortController();
     this.#watchPage();
-    this.#begin(this.#abort.signal).catch((error) => this.#tell("problem", { sentence: `${error?.message ?? error}` }));
+    const abort = this.#abort;
+    this.#begin(abort.signal).catch((error) => ({ state: "ended", reason: `${error?.message ?? error}` })).then((end) => {
+      if (!end || abort.signal.aborted) return;
+      // For good: another page may play.
+      abort.abort();
+      [this.#abort, this.#isListening] = [null, false];
+      this.#leavePart();
+      this.#become(end.state, end.reason);
+    });
   }
 
   async #begin(signal) {
     await this.#stopping;
-    if (!await this.#takePlace() || signal.aborted) return;
+    if (!await this.#takePlace() || signal.aborted) return null;
     this.outbox.isPatient = true;
     this.outbox.send();
     const waiting = new AbortController();
     await Promise.race([this.#takePart(signal, () => waiting.abort()), sleep(PART_WAIT_MS, signal), sleep(PART_WAIT_MS, waiting.signal)]);
     waiting.abort();
-    if (signal.aborted) return;
-    const end = await this.connection.run(() => ({ session: this.session, ticket: this.ticket, last: this.follower.last }), signal);
-    if (!end) return;
-    this.#isListening = false;
-    this.#leavePart();
-    this.#become(end.state, end.reason);
+    return this.connection.run(() => ({ session: this.session, ticket: this.ticket, last: this.follower.last }), signal);
   }
 
   /// Ends listening: what plays is ignored, what is not acknowledged yet goes out, and the session leaves.
@@ -118,13 +121,15 @@ export class CuecastListener extends EventTarget {
     this.timers.clear();
     this.book.drop("user");
     this.#leavePart();
-    // What was not begun is asked for again where listening begins again.
-    this.follower.last = null;
     this.outbox.isPatient = false;
     this.outbox.wake();
     await this.outbox.send();
     if (this.session) await this.connection.ask("leave", { session: this.session, ticket: this.ticket });
     abort.abort();
+    // What was not begun is asked for again where listening begins again.
+    this.book.rest();
+    this.timers.clear();
+    this.follower.last = null;
     this.#leavePlace();
     this.#become("stopped");
   }

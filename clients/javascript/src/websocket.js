@@ -121,7 +121,7 @@ export class WebSocketLink {
               join: { stream, push: true, token, client, ...parsed ? { last: parsed } : {} },
             }, on.clock, (reply) => {
               if (reply.isLost) return end({ problem: `${this.url} does not answer.` });
-              if (!reply.ok) return end({ problem: reply.message, code: reply.code, waitMs: reply.retryAfterMs, isFinal: !reply.retryable, isAnswered: true });
+              if (!reply.ok) return end({ problem: reply.message, waitMs: reply.retryAfterMs, isFinal: !reply.retryable, isAnswered: true });
               if (!reply.body.pushed) return end({ problem: `${this.url} pushes no notices.` });
               [hasJoined, this.isOpen] = [true, true];
               silenceMs = Math.max(1_000, reply.body.headIntervalMs * SILENT_INTERVALS);
