@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import { TransportChoice } from "./choice.js";
-import { EventsLink } from "./events.js";
+import { HttpLink } from "./http.js";
 import { Backoff, sleep } from "./timers.js";
 import { LOST, WebSocketLink } from "./websocket.js";
 
@@ -28,7 +28,7 @@ export class Connection {
 
   constructor({ gateway, webSocket, stream, clock, token, client }, on) {
     Object.assign(this, { stream, clock, token, client, on });
-    this.links = { webSocket: webSocket && new WebSocketLink(webSocket), events: gateway === null ? null : new EventsLink(gateway) };
+    this.links = { webSocket: webSocket && new WebSocketLink(webSocket), events: gateway === null ? null : new HttpLink(gateway) };
     this.#choice = new TransportChoice(this.links);
     this.way = this.#choice.next(0);
   }
@@ -37,7 +37,7 @@ export class Connection {
   ///
   /// `identity()` gives {session, last, ticket}.
   run(identity, signal) {
-    this.#running = this.#running.then(() => this.#run(identity, signal));
+    this.#running = this.#running.catch(() => {}).then(() => this.#run(identity, signal));
     return this.#running;
   }
 
