@@ -306,7 +306,7 @@ class WebFallback(PageTest):
 
 
 class Curl(unittest.TestCase):
-    """A listener of four commands, as docs/players/web.md has them."""
+    """A listener of four commands, as docs/players/http.md has them."""
 
     def test_it_hears_fetches_and_acknowledges(self):
         gateway = Gateway()

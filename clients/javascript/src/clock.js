@@ -5,7 +5,7 @@
 const SAMPLES_MAX = 8;
 /// How far two clocks may drift apart: 100 parts per million.
 const DRIFT = 0.0001;
-/// A difference of so many milliseconds between the ways of the two local clocks is a sleep, or somebody has set the clock.
+/// A difference of so many milliseconds between the ways of the two local clocks is a sleep, or the clock was set.
 const JUMP_MS = 250;
 
 /// Estimates the gateway's clock, and the error of the estimate.
