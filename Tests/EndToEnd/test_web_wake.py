@@ -8,9 +8,9 @@ import os, signal, sys, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
-from harness import Broadcaster, until
+from harness import Broadcaster, broadcast_pb2, until
 from test_fronts import FrontTest
-from web_page import PageTest, Site
+from web_page import OK, PageTest, Site
 
 SESSION = "window.listener.session"
 
@@ -163,13 +163,13 @@ class WebFront(FrontTest):
         self.addCleanup(site.close)
         self.addCleanup(browser.close)
         web_socket = self.held()
-        self.gateway = self.start("http.openReads=health", "http.hosts=127.0.0.1", f"listeners.webSocket={web_socket}",
+        self.gateway = self.start("http.hosts=127.0.0.1", f"listeners.webSocket={web_socket}",
                                   "listeners.webSocketPath=/listen", f"listeners.webSocketOrigins={site.origin}",
                                   f"http.listenerOrigins={site.origin}")
         address = self.run_front("haproxy", self.gateway.addresses["http"], web_socket)
         broadcaster = Broadcaster(self.gateway)
         self.addCleanup(lambda: broadcaster.close())
-        page, listeners = browser.page(), 20
+        page, listeners = browser.page(), 200
         page.go(f"{site.origin}/examples/plain/player.css")
         page.evaluate(f"""import("{site.origin}/index.js").then(({{ CuecastListener }}) => {{
             window.heard = [];
@@ -185,7 +185,7 @@ class WebFront(FrontTest):
 
         def publish(name):
             reply = broadcaster.publish("s", name, [site.ad(name, skip_offset_ms=0)], duration_ms=3_600_000)
-            self.assertEqual(reply.status, 1, reply)
+            self.assertEqual(reply.status, OK, reply)
 
         publish("one")
         page.until("all have the ads", "window.listeners.every((each) => each.book.breaks.get('one')?.batch)")
@@ -202,6 +202,13 @@ class WebFront(FrontTest):
         self.assertEqual(sequences, [list(range(1, max(each) + 1)) for each in sequences])
         self.assertEqual({len(each) for each in sequences}, {2})
         self.assertEqual(page.evaluate("[...new Set(window.listeners.map((each) => each.transport))].join()"), "webSocket")
+        for name in ("one", "two"):
+            reply = broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id=name))
+            self.assertEqual(reply.status, OK, reply)
+        page.until("all have told it", "window.listeners.every((each) => each.book.closed.size === 2 && each.unacknowledged === 0)")
+        for name in ("one", "two"):
+            counts = self.gateway.report("s", name)[name]
+            self.assertEqual((counts["delivered"], counts["ignored"], counts["unknown"]), (listeners, listeners, 0))
         page.evaluate("Promise.all(window.listeners.map((each) => each.stop()))")
         self.assertEqual(page.evaluate("[...new Set(window.listeners.map((each) => each.state))].join()"), "stopped")
 
