@@ -25,9 +25,11 @@ const ADOPT_MS = 300_000;
 
 /// Where the path to WebSocket is unless the page says another: as deploy/fronts has it.
 function webSocketOf(gateway) {
-  const url = new URL("/listen", gateway || globalThis.location?.origin);
-  url.protocol = url.protocol.replace("http", "ws");
-  return url.href;
+  try {
+    const url = new URL("/listen", gateway || globalThis.location?.origin);
+    url.protocol = url.protocol.replace("http", "ws");
+    return url.href;
+  } catch { return null; /* A page without an origin of its own has to name it. */ }
 }
 
 /// A listener of one stream: hears notices, fetches batches, plays ads, and says what became of them. index.d.ts describes it.
@@ -36,6 +38,7 @@ export class CuecastListener extends EventTarget {
   #isListening = false;
   #stopping = null;
   #place = null;
+  #placing = null;
   #letGoOfPart = null;
   #isSuspended = false;
   #pageEvents = null;
@@ -84,9 +87,9 @@ export class CuecastListener extends EventTarget {
     if (this.#isListening) return;
     this.#isListening = true;
     this.#isSuspended = false;
-    this.#abort ??= new AbortController();
+    const abort = this.#abort = new AbortController();
     this.#watchPage();
-    const abort = this.#abort;
+    this.#become("connecting");
     this.#begin(abort.signal).catch((error) => ({ state: "ended", reason: `${error?.message ?? error}` })).then((end) => {
       if (!end || abort.signal.aborted) return;
       // For good: another page may play.
@@ -99,7 +102,9 @@ export class CuecastListener extends EventTarget {
 
   async #begin(signal) {
     await this.#stopping;
-    if (!await this.#takePlace() || signal.aborted) return null;
+    // None: the page went away meanwhile, and has come back.
+    while (!signal.aborted && !await (this.#placing ??= this.#takePlace().finally(() => { this.#placing = null; }))) { /* Again. */ }
+    if (signal.aborted) return null;
     this.outbox.isPatient = true;
     this.outbox.send();
     const waiting = new AbortController();
@@ -111,13 +116,16 @@ export class CuecastListener extends EventTarget {
   /// Ends listening: what plays is ignored, what is not acknowledged yet goes out, and the session leaves.
   stop() {
     this.#pageEvents?.abort();
-    if (this.#abort && !this.#stopping) this.#stopping = this.#stop(this.#abort).finally(() => { this.#stopping = null; });
-    return this.#stopping ?? Promise.resolve();
+    const [abort, before] = [this.#abort, this.#stopping];
+    if (!abort) return before ?? Promise.resolve();
+    [this.#abort, this.#isListening] = [null, false];
+    const stopping = this.#stopping = Promise.resolve(before).then(() => this.#stop(abort)).finally(() => {
+      if (this.#stopping === stopping) this.#stopping = null;
+    });
+    return stopping;
   }
 
   async #stop(abort) {
-    this.#abort = null;
-    this.#isListening = false;
     this.timers.clear();
     this.book.drop("user");
     this.#leavePart();

@@ -47,18 +47,22 @@ export function claim(name, { signal, waits = false, onHeld, onLost } = {}) {
       return channel?.postMessage({ asks: number });
     };
     const timer = setInterval(ask, ASK_MS);
-    channel?.addEventListener("message", ({ data }) => {
+    const hear = ({ data }) => {
       if (typeof data?.asks === "string") {
         // Of two that ask at once, without a lock, the one with the smaller number gets it.
         if (isOurs || (!locks && !isOver && data.asks > number)) channel.postMessage({ has: number });
+      } else if (data?.has === number || typeof data?.has !== "string") {
+        // Its own, or of something else.
       } else if (isOurs) {
         // A page that was too busy to answer in time has it all the same.
-        if (!locks && data?.has !== number) onLost?.();
-      } else if (data?.has !== number) {
+        if (!locks) onLost?.();
+      } else {
         onHeld?.();
-        if (!waits || !locks) refuse();
+        // With `waits` the lock says when.
+        if (waits && locks) clearInterval(timer); else refuse();
       }
-    });
+    };
+    channel?.addEventListener("message", hear);
     signal?.addEventListener("abort", refuse);
     if (signal?.aborted) return refuse();
     locks?.request(name, { signal: giveUp.signal }, () => new Promise((letGo) => {
