@@ -4,10 +4,10 @@
 
     scripts/end-to-end.sh WebPlayer WebFallback Curl
 """
-import json, os, signal, subprocess, sys, unittest
+import json, os, re, signal, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, until
+from harness import ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, until
 from web_page import HOUR_MS, LIBRARY, NOWHERE, OK, PageGateway, PageTest, Site
 
 
@@ -117,6 +117,30 @@ class WebPlayer(PageTest):
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "failed": 1}])
 
 
+    def test_the_page_of_the_documents(self):
+        with open(os.path.join(ROOT, "docs/players/web.md"), encoding="utf-8") as file:
+            html = re.search(r"(?s)```html\n(.*?)```", file.read())[1]
+        for before, after in (("./cuecast/index.js", "/index.js"), ("https://gateway.example.com", f"http://{self.gateway.addresses['http']}"),
+                              ("radio1", self.stream)):
+            self.assertEqual(html.count(before), 1)
+            html = html.replace(before, after)
+        self.site.files["/pasted.html"] = ("text/html", ("<!doctype html>" + html).encode())
+        page = self.page()
+        page.go(f"{self.site.origin}/pasted.html")
+        page.click("#listen")
+        self.until_listening()
+        self.publish("b", [self.site.ad("first", 3.0)])
+        until("it has the ads", lambda: self.counts("b", "first")[0].get("delivered"))
+        page.evaluate("""window.shown = []; new MutationObserver(() => window.shown.push(document.querySelector("#ad").textContent))
+            .observe(document.querySelector("#ad"), { childList: true });""")
+        self.punch("b")
+        until("it is recorded", lambda: self.counts("b", "first") == [{"delivered": 1, "played": 1}])
+        page.until("it showed it while it played", "window.shown.join() === 'Ad first,'")
+
+    def until_listening(self):
+        """Waits until a listener of this test's stream is joined."""
+        until("it listens", lambda: any(each["stream"] == self.stream and each["listeners"] for each in self.gateway.get("/v1/streams")["streams"]))
+
     def test_the_example_in_react(self):
         with open(os.path.join(LIBRARY, "examples/react/index.html"), encoding="utf-8") as file:
             html = file.read()
@@ -153,6 +177,13 @@ class WebPlayer(PageTest):
 class WebFallback(PageTest):
     web_socket = NOWHERE
     query = "&tabs=all"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # As docs/players/web.md has it, and nothing else.
+        cls.site.policy = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+                           "connect-src http://127.0.0.1:* ws://127.0.0.1:*")
 
     def test_it_falls_back_by_itself_and_plays_what_web_socket_gives(self):
         page = self.listening()

@@ -34,6 +34,8 @@ class Site(http.server.ThreadingHTTPServer):
         site = self
         #: By path: the sounds, and other files, each with its type.
         self.sounds, self.files = {}, {}
+        #: The Content Security Policy of its pages.
+        self.policy = None
         # The library as it is, but it gives no sound up because the browser is slow to begin it.
         with open(os.path.join(LIBRARY, "src/player.js"), encoding="utf-8") as file:
             player, count = re.subn(r"(?m)^const LOADING_MAX_MS = [\d_]+;$", f"const LOADING_MAX_MS = {int(1_000 * PATIENCE)};", file.read())
@@ -50,6 +52,11 @@ class Site(http.server.ThreadingHTTPServer):
                 if path in site.files:
                     return self.answer(*site.files[path])
                 return self.answer("text/javascript", player.encode()) if self.path == "/src/player.js" else super().do_GET()
+
+            def end_headers(self):
+                if site.policy:
+                    self.send_header("Content-Security-Policy", site.policy)
+                super().end_headers()
 
             def answer(self, kind, content):
                 self.send_response(200)
