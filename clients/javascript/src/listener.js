@@ -206,15 +206,13 @@ export class CuecastListener extends EventTarget {
 
   async #takePlace() {
     if (this.#place) return true;
-    if (!this.storage) {
-      this.session ??= randomHex(16);
-      return true;
-    }
     const taken = await Place.take(`cuecast:${this.gateway}:${this.stream}`, this.storage, () => {
       this.#becomeAnother();
       this.connection.lose();
     });
-    if (taken) this.#use(taken.place, taken.kept);
+    // Without a storage the player itself remembers; its session has its claim all the same.
+    const { session } = this;
+    if (taken) this.#use(taken.place, this.storage ? taken.kept : { ...session ? { session } : {}, ...this.book.kept });
     return taken !== null;
   }
 

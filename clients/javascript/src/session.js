@@ -122,7 +122,7 @@ export class Place {
       const key = [base, ...path ? [path] : [], ...number > 1 ? [`player ${number}`] : []].join(":");
       const place = places.get(key) ?? new Place(key, storage);
       if (place.isUsed) continue;
-      place.isUsed = true;
+      [place.isUsed, place.storage] = [true, storage];
       places.set(key, place);
       const kept = place.read();
       if (!kept.session || kept.session === place.session) return { place, kept };
