@@ -12,7 +12,7 @@ import { Place, claim, randomHex, storageOfTab } from "./session.js";
 import { Timers, sleep } from "./timers.js";
 
 /// The version of this library, which joins name.
-export const VERSION = "1.0.0";
+export const VERSION = "0.1.0";
 /// The longest time that an acknowledgement may say of an ad.
 const HEARD_MAX_MS = 3_600_000;
 /// How long the part of the player is waited for before the first join, where no page says that it has it: what is left of a page that was
