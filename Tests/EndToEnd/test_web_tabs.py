@@ -40,6 +40,7 @@ class WebTabs(PageTest):
     def duplicate(self, page, before=None):
         """A tab with a copy of what this one has stored."""
         copy = page.open("about:blank")
+        self.pages.append(copy)
         if before:
             copy.call("Page.addScriptToEvaluateOnNewDocument", source=before)
         copy.go(self.address)

@@ -123,7 +123,13 @@ class PageTest(unittest.TestCase):
         self.broadcaster = Broadcaster(self.gateway)
         self.addCleanup(self.broadcaster.close)
         self.pages = []
-        self.addCleanup(lambda: [page.leave() for page in self.pages])
+        self.addCleanup(self.close_pages)
+
+    def close_pages(self):
+        """Closes the tabs; none may have had an exception, or a promise that failed unnoticed."""
+        for page in self.pages:
+            page.leave()
+        self.assertEqual([each for page in self.pages for each in page.complaints if each.startswith("exception")], [])
 
     def page(self):
         """A tab, which is closed with the test."""
