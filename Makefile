@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-web test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
+	test-tsan test-asan instructions test-javascript test-web test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -53,6 +53,10 @@ test-without-zeromq: ## builds the client library as a phone does, where there i
 	@scripts/setup.sh build
 	@scripts/check-without-zeromq.sh
 
+test-javascript: ## tests the JavaScript library without a browser, and measures its size
+	@scripts/setup.sh test
+	@scripts/check-javascript
+
 test-web: ## measures web content of advertisements in WebKit
 	@scripts/setup.sh test
 	@/usr/bin/python3 Tests/WebContent/test_web_content.py
@@ -82,9 +86,10 @@ format: ## formats our Swift files in place
 check-imports: ## checks that every target imports only what the architecture allows
 	@scripts/check-imports
 
-generate: ## generates the Swift code of the wire contract from proto/
+generate: ## generates the Swift and JavaScript code of the wire contract from proto/
 	@scripts/setup.sh
 	@scripts/generate-proto.sh
+	@scripts/generate-javascript
 
 reference: ## makes the tables of docs/reference from the declarations in the code
 	@scripts/setup.sh build

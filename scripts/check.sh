@@ -141,6 +141,7 @@ step "headers, Safety lines and time limits" scripts/check-sources
 step "imports" scripts/check-imports
 step "the dashboard in the program is current" scripts/embed-dashboard --check
 step "documents" scripts/check-documents
+step "JavaScript library" scripts/check-javascript
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes

@@ -40,7 +40,7 @@ struct RequestSlotTests {
     }
 
     @Test func `the slot is the one that players in other languages work out`() throws {
-        // The same numbers are in Tests/EndToEnd/test_web_player.py.
+        // The same numbers are in clients/javascript/test/policies.test.js.
         let slot = try RequestSlot.instant(
             in: RequestWindow(
                 from: Timestamp(microseconds: 1_790_000_000_000_000),

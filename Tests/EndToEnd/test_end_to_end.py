@@ -46,9 +46,10 @@ from test_unread_messages import UnreadMessages  # noqa: F401 (its tests run wit
 from test_secrets import Secrets  # noqa: F401 (its tests run with these)
 from test_watch_hls import SentCues, WatchHLS  # noqa: F401 (their tests run with these)
 from test_watch_sources import WatchedLines, WatchedRadio, WatchedTransportStreams  # noqa: F401 (their tests run with these)
-from test_web_player import Curl, WebPlayer  # noqa: F401 (their tests run with these)
+from test_web_player import Curl, WebFallback, WebPlayer  # noqa: F401 (their tests run with these)
 from test_web_requests import ManyCookies, WebRequests  # noqa: F401 (their tests run with these)
 from test_web_tabs import WebTabs  # noqa: F401 (its tests run with these)
+from test_web_wake import WebFront, WebWake  # noqa: F401 (their tests run with these)
 from test_web_socket import WebSocketExample, WebSocketListeners, WebSocketPeers  # noqa: F401 (their tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq

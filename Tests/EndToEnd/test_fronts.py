@@ -16,7 +16,9 @@ PATIENT_NGINX = {"client_header_timeout 10s": "client_header_timeout 1h", "proxy
                  "proxy_read_timeout 60s": "proxy_read_timeout 1h", "proxy_send_timeout 60s": "proxy_send_timeout 1h"}
 
 
-class Fronts(Proxies):
+class FrontTest(Proxies):
+    """Runs the files of deploy/fronts."""
+
     def setUp(self):
         super().setUp()
         self.certificate = Certificate(self.folder)
@@ -63,6 +65,8 @@ class Fronts(Proxies):
         self.log = os.path.join(self.folder, "haproxy.log" if name == "haproxy" else "nginx.access")
         return address
 
+
+class Fronts(FrontTest):
     def connection(self, address):
         connection = http.client.HTTPSConnection(NAME, port(address), timeout=PATIENCE, context=self.trusted)
         self.addCleanup(connection.close)

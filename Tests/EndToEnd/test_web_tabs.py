@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The listener of Examples/web in several tabs, frames and players, and in pages that go away: each is a listener of its own,
+"""Listeners of the JavaScript library in several tabs, frames and players, and in pages that go away: each is a listener of its own,
 and what was heard is told.
 
     scripts/end-to-end.sh WebTabs
@@ -9,16 +9,18 @@ import os, signal, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import until
-from web_page import HOUR_MS, PageTest
+from web_page import HOUR_MS, NOWHERE, PageTest
 
 SESSION = "window.listener.session"
 #: Written by the listener in the storage of its tab.
-STORED = "JSON.parse(sessionStorage.getItem(Object.keys(sessionStorage).find((key) => /:s$/.test(key))))"
+STORED = "JSON.parse(sessionStorage.getItem(Object.keys(sessionStorage).find((key) => /:s[0-9]+$/.test(key))))"
 #: A page that has no Web Locks, as those of insecure origins have none.
 WITHOUT_LOCKS = 'Object.defineProperty(Navigator.prototype, "locks", { get() { return undefined; } });'
 
 
 class WebTabs(PageTest):
+    query = "&tabs=all"
+
     def play_in_both(self, first, second, name="b"):
         """Each plays a break once, and the books count two listeners."""
         for page in (first, second):
@@ -26,7 +28,7 @@ class WebTabs(PageTest):
         ads = [self.site.ad(f"{name}-1"), self.site.ad(f"{name}-2")]
         self.publish(name, ads)
         for page in (first, second):
-            page.until("it has the ads", f"window.listener.breaks.get('{name}')?.batch")
+            page.until("it has the ads", f"window.listener.book.breaks.get('{name}')?.batch")
         self.punch(name)
         for page in (first, second):
             self.until_recorded(page, 2)
@@ -38,6 +40,7 @@ class WebTabs(PageTest):
     def duplicate(self, page, before=None):
         """A tab with a copy of what this one has stored."""
         copy = page.open("about:blank")
+        self.pages.append(copy)
         if before:
             copy.call("Page.addScriptToEvaluateOnNewDocument", source=before)
         copy.go(self.address)
@@ -65,15 +68,14 @@ class WebTabs(PageTest):
         page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
         page.until("it has ended", "window.listener.unacknowledged === 1")
         copy = self.duplicate(page)
-        self.assertEqual(copy.evaluate(STORED + ".outbox.length"), 1)
+        self.assertEqual(copy.evaluate(STORED + ".session"), page.evaluate(SESSION))
         copy.click("#toggle")
         copy.until("it has begun", "window.listener?.session")
         self.assertEqual(copy.evaluate("window.listener.unacknowledged"), 0)
-        copy.until("what it has copied is dropped", f"({STORED})?.outbox.length === 0")
         self.gateway.start()
         for each in (page, copy):
             each.until("it listens", "window.listener.state === 'listening' && window.listener.unacknowledged === 0")
-        self.assertEqual([sum("/acknowledge" in url for url in each.requests) > 0 for each in (page, copy)], [True, False])
+        self.assertEqual([each.evaluate("/recorded/.test(document.querySelector('#log').textContent)") for each in (page, copy)], [True, False])
         # The other tab plays the break for itself.
         self.assertEqual(self.counts("b", "first")[0]["played"], 1)
 
@@ -89,7 +91,7 @@ class WebTabs(PageTest):
         self.assertNotEqual(copy.evaluate(SESSION), session)
 
     def test_a_page_without_web_locks_asks_the_others(self):
-        page = self.browser.page()
+        page = self.page()
         page.call("Page.addScriptToEvaluateOnNewDocument", source=WITHOUT_LOCKS)
         self.listening(page)
         session = page.evaluate(SESSION)
@@ -104,12 +106,14 @@ class WebTabs(PageTest):
         self.assertEqual(page.evaluate(SESSION), session)
 
     def test_a_session_that_listens_elsewhere_is_given_up_for_another(self):
-        page = self.listening()
+        page = self.page()
+        page.go(self.address_at(self.gateway, NOWHERE))
+        self.listen(page)
         session = page.evaluate(SESSION)
-        # A page that does not ask, as an older version of the file does not.
-        other = self.browser.page()
+        # A page that does not ask, as one with another library.
+        other = self.page()
         other.go(self.address)
-        other.evaluate(f"""fetch("http://{self.gateway.addresses['http']}/v1/streams/s/listen?session={session}")
+        other.evaluate(f"""fetch("http://{self.gateway.addresses['http']}/v1/streams/{self.stream}/listen?session={session}")
             .then((answer) => {{ window.answer = answer; }})""")
         page.until("it is another listener", f"{SESSION} !== {session!r} && window.listener.state === 'listening'")
         self.publish_and_punch(page, "b", [self.site.ad("first")])
@@ -118,8 +122,9 @@ class WebTabs(PageTest):
 
     def another_player(self, page, where="window"):
         """A second player in a page, or the first one in a frame."""
-        page.evaluate(f"""{where}.eval(`import("{self.site.origin}/cuecast.js").then((module) => {{
-            window.other = new module.CuecastListener({{ gateway: "http://{self.gateway.addresses['http']}", stream: "s" }});
+        page.evaluate(f"""{where}.eval(`import("{self.site.origin}/index.js").then((module) => {{
+            window.other = new module.CuecastListener({{ gateway: "http://{self.gateway.addresses['http']}", stream: "{self.stream}", tabs: "all",
+                webSocket: "{self.gateway.addresses['websocket']}" }});
             window.other.begun = [];
             window.other.addEventListener("ad", (event) => window.other.begun.push(event.detail.ad.id));
             window.other.start();
@@ -134,10 +139,10 @@ class WebTabs(PageTest):
         self.publish(name, [self.site.ad(name)])
         everyone = ["window.listener", *others]
         for each in everyone:
-            page.until("it has the ads", f"{each}.breaks.get('{name}')?.batch")
+            page.until("it has the ads", f"{each}.book.breaks.get('{name}')?.batch")
         self.punch(name)
         for each in everyone:
-            page.until("its outcome is recorded", f"{each}.closed.has('{name}') && {each}.unacknowledged === 0")
+            page.until("its outcome is recorded", f"{each}.book.closed.has('{name}') && {each}.unacknowledged === 0")
         self.assertEqual(page.evaluate("window.begun"), [name])
         for each in others:
             self.assertEqual(page.evaluate(f"{each}.begun"), [name])
@@ -151,7 +156,7 @@ class WebTabs(PageTest):
         def add():
             self.another_player(page)
             page.evaluate("""new Promise((loaded) => { const frame = document.createElement("iframe");
-                frame.src = "player.css"; frame.onload = () => loaded(); document.body.append(frame); })""")
+                frame.src = "/examples/plain/player.css"; frame.onload = () => loaded(); document.body.append(frame); })""")
             self.another_player(page, "window.frames[0]")
 
         def sessions():
@@ -167,13 +172,13 @@ class WebTabs(PageTest):
         self.play_in(page, others, "c")
 
     def test_a_frame_that_is_removed_tells_what_was_heard(self):
-        page = self.browser.page()
-        page.go(self.site.origin + "/player.css")
+        page = self.page()
+        page.go(self.site.origin + "/examples/plain/player.css")
         page.evaluate("""new Promise((loaded) => { const frame = document.createElement("iframe");
-            frame.src = "player.css"; frame.onload = () => loaded(); document.body.append(frame); })""")
+            frame.src = "/examples/plain/player.css"; frame.onload = () => loaded(); document.body.append(frame); })""")
         self.another_player(page, "window.frames[0]")
         self.publish("b", [self.site.ad("first", 600.0)])
-        page.until("it has the ads", "window.frames[0].other.breaks.get('b')?.batch")
+        page.until("it has the ads", "window.frames[0].other.book.breaks.get('b')?.batch")
         self.punch("b")
         page.until("it plays", "window.frames[0].other.media.currentTime > 0.5")
         page.evaluate("document.querySelector('iframe').remove()")
@@ -181,7 +186,7 @@ class WebTabs(PageTest):
 
     def until_played(self, name, ad):
         """Waits until an ad has been recorded as played, and gives its counts."""
-        return until(f"{ad} is recorded", lambda: (counts := self.gateway.report("s", name)[ad])["played"] and counts)
+        return until(f"{ad} is recorded", lambda: (counts := self.gateway.report(self.stream, name)[ad])["played"] and counts)
 
     def heard(self, name, ad, least, most):
         counts = self.until_played(name, ad)
@@ -199,14 +204,14 @@ class WebTabs(PageTest):
         page = self.listening()
         session = page.evaluate(SESSION)
         self.playing(page, "first", "second")
-        page.go(self.site.origin + "/player.css")
+        page.go(self.site.origin + "/examples/plain/player.css")
         self.heard("b", "first", 500, 600_000)
         page.back()
         # Kept as it was, or loaded anew.
         page.until("the page is there", "document.querySelector('#toggle') !== null")
         if not page.evaluate("Boolean(window.listener)"):
             self.listen(page)
-        page.until("it plays what is left", "window.listener.closed.has('b') && window.listener.unacknowledged === 0")
+        page.until("it plays what is left", "window.listener.book.closed.has('b') && window.listener.unacknowledged === 0")
         self.assertEqual(page.evaluate(SESSION), session)
         self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}] * 2)
         # Another page of the tab listens for the same session; then the first one does again.
@@ -222,7 +227,7 @@ class WebTabs(PageTest):
         self.write_down(page)
         self.end("b")
         self.publish_and_punch(page, "c", [self.site.ad("third")])
-        page.until("it is recorded", "window.listener.closed.has('c') && window.listener.unacknowledged === 0")
+        page.until("it is recorded", "window.listener.book.closed.has('c') && window.listener.unacknowledged === 0")
         self.assertEqual(page.evaluate("window.begun"), ["third"])
         self.assertEqual(self.counts("c", "third"), [{"delivered": 1, "played": 1}])
 
@@ -237,11 +242,11 @@ class WebTabs(PageTest):
         session = page.evaluate(SESSION)
         self.playing(page, "first", "second")
         page.until("so much is kept", "JSON.parse(sessionStorage.getItem("
-                   "Object.keys(sessionStorage).find((key) => key.endsWith(':playing')))).outcome.heardMs >= 5_000")
+                   "Object.keys(sessionStorage).find((key) => key.endsWith(':unsaved')))).playing?.outcome.heardMs >= 5_000")
         page.kill()
         self.listening(page)
         self.assertEqual(page.evaluate(SESSION), session)
-        page.until("it plays what is left", "window.listener.closed.has('b') && window.listener.unacknowledged === 0")
+        page.until("it plays what is left", "window.listener.book.closed.has('b') && window.listener.unacknowledged === 0")
         self.heard("b", "first", 5_000, 600_000)
         self.assertEqual(self.counts("b", "second"), [{"delivered": 1, "played": 1}])
 

@@ -233,6 +233,13 @@ class Page:
         """Closes the tab, as a person does."""
         self.call("Page.close")
 
+    def leave(self):
+        """Closes the tab if it is still there."""
+        try:
+            self.browser.call("Target.closeTarget", targetId=self.target)
+        except BrowserError:
+            pass
+
     def evaluate(self, expression):
         """What an expression of JavaScript gives, as JSON has it; promises are waited for."""
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True)

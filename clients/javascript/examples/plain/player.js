@@ -3,12 +3,12 @@
 
 /// The page around a listener: what it plays, how long it still takes, and what became of it.
 ///
-/// ?gateway= and ?stream= fill the form; what a page shows of a break is its own choice, and this is one.
-import { CuecastListener } from "./cuecast.js";
+/// ?gateway=, ?webSocket= and ?stream= fill the form; what a page shows of a break is its own choice, and this is one.
+import { CuecastListener } from "../../index.js";
 
 const element = (id) => document.getElementById(id);
 const parameters = new URLSearchParams(location.search);
-for (const name of ["gateway", "stream"]) if (parameters.has(name)) element(name).value = parameters.get(name);
+for (const name of ["gateway", "webSocket", "stream"]) if (parameters.has(name)) element(name).value = parameters.get(name);
 
 const LOG_LINES_MAX = 100;
 let listener = null;
@@ -47,18 +47,20 @@ function showAd({ ad, number, count }) {
 
 function listen() {
   listener = new CuecastListener({
-    gateway: element("gateway").value || location.origin, stream: element("stream").value,
-    token: element("token").value, media: element("audio"),
+    gateway: element("gateway").value, webSocket: element("webSocket").value || undefined, stream: element("stream").value,
+    token: element("token").value, media: element("audio"), tabs: parameters.get("tabs") ?? "one",
   });
   const on = (name, body) => listener.addEventListener(name, (event) => body(event.detail));
   on("state", ({ state, reason }) => {
     const words = {
-      connecting: "Connecting …", listening: "Listening.", waiting: `${reason} Trying again.`,
+      connecting: "Connecting …", waiting: `${reason} Trying again.`,
+      listening: `Listening by ${listener.transport === "webSocket" ? "WebSocket" : "server-sent events"}${listener.plays ? "" : "; another tab plays"}.`,
       stopped: "Not listening.", ended: `Ended: ${reason}.`, refused: `Refused: ${reason}`,
     };
     element("state").textContent = words[state] ?? state;
     if (state === "ended" || state === "refused") element("toggle").textContent = "Listen";
   });
+  on("plays", () => { if (listener.state === "listening") element("state").textContent = "Listening; this tab plays."; });
   on("break", ({ id, count }) => say(`The break ${id} has ${count} ads.`));
   on("ad", showAd);
   on("progress", ({ ad, heardMs, durationMs }) => {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The conversation over WebSocket with a peer that does what no gateway does: it is cut off, sends what cannot be read, and answers late.
+/// The end-to-end tests have the real gateway.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Notice, Reply, Request } from "../src/messages.js";
+import { WebSocketLink } from "../src/websocket.js";
+import { decode, encode } from "../src/wire.js";
+
+class Peer {
+  static last = null;
+
+  constructor(url, protocol) {
+    Object.assign(this, { url, protocol, sent: [], isClosed: false });
+    Peer.last = this;
+  }
+
+  send(bytes) { this.sent.push(bytes); }
+
+  close() { this.isClosed = true; }
+
+  say(...messages) { for (const bytes of messages) this.onmessage({ data: Uint8Array.from(bytes).buffer }); }
+
+  /// The request that was sent last.
+  get request() { return decode(Request, this.sent.at(-1).subarray(1)); }
+
+  reply(fields) { this.say([1], [0, ...encode(Reply, { requestId: this.request.requestId, status: "ok", gatewayUs: 5_000, ...fields })]); }
+
+  notice(sequence, kind = "available") {
+    this.say([0, ...new TextEncoder().encode("s\0"), ...encode(Notice, { position: { epoch: 10n, sequence: BigInt(sequence) }, kind, breakId: "b" })]);
+  }
+}
+
+const JOINED = { joined: { kind: "snapshot", head: { epoch: 10n, sequence: 1n }, notices: [], headIntervalMs: 5_000, leaseMs: 1_000, pushed: true } };
+
+function listening({ answers = {}, last = null } = {}) {
+  const link = new WebSocketLink("wss://gateway.example/listen", { WebSocket: Peer });
+  const [heard, abort] = [[], new AbortController()];
+  const on = {
+    clock: (sent, us) => heard.push(`clock ${us}`), joined: (joined) => { heard.push(`joined ${joined.head}`); return answers.joined ?? true; },
+    notice: ({ position }) => { heard.push(position); return answers.notice ?? true; }, head: (position) => { heard.push(`head ${position}`); return true; },
+  };
+  const ended = link.listen({ session: "00112233445566778899aabbccddeeff", stream: "s", last, token: "t", client: "test", signal: abort.signal }, on);
+  const peer = Peer.last;
+  peer.onopen();
+  return { link, peer, heard, ended, abort };
+}
+
+test("it joins with its position, and hears what follows the answer at once", async () => {
+  const { link, peer, heard, ended, abort } = listening({ last: "a:1" });
+  assert.deepEqual([peer.protocol, [...peer.sent[0]]], ["ZWS2.0", [0]]);
+  peer.say([0]);
+  assert.deepEqual([...peer.sent[1]], [1]);
+  const { join } = peer.request;
+  assert.deepEqual([join.stream, join.push, join.token, join.last], ["s", true, "t", { epoch: 10n, sequence: 1n }]);
+  assert.ok(!link.isOpen);
+  // A notice before the answer belongs to no position.
+  peer.notice(1);
+  peer.reply(JOINED);
+  peer.notice(2);
+  peer.notice(2, "head");
+  assert.deepEqual(heard, ["clock 5000", "joined a:1", "a:2", "head a:2"]);
+  assert.ok(link.isOpen);
+  // Answers come in any order.
+  const [first, second] = ["b", "c"].map((breakId) => link.ask("batch", "s", { session: "00", breakId }));
+  const [one, two] = [peer.sent.at(-3), peer.sent.at(-1)].map((each) => decode(Request, each.subarray(1)));
+  for (const { requestId, getBatch } of [two, one]) {
+    peer.say([1], [0, ...encode(Reply, { requestId, status: "ok", batch: { delivery: new Uint8Array([255]), advertisements: [{ id: getBatch.breakId }] } })]);
+  }
+  assert.deepEqual((await Promise.all([first, second])).map(({ body }) => [body.delivery, body.advertisements[0].id]), [["/w==", "b"], ["/w==", "c"]]);
+  abort.abort();
+  assert.deepEqual(await ended, { hasJoined: true });
+  assert.ok(peer.isClosed && !link.isOpen);
+});
+
+test("requests without an answer are lost with the connection, and may be told again", async () => {
+  const { link, peer, ended } = listening();
+  peer.say([0]);
+  peer.reply(JOINED);
+  const waiting = link.ask("acknowledge", "s", { session: "00", breakId: "b", delivery: "/w==", outcomes: [{ advertisementId: "a", kind: "played", occurredUs: 1.5 }] });
+  peer.onclose({ code: 1001, reason: "it stops" });
+  const reply = await waiting;
+  assert.deepEqual([reply.ok, reply.retryable], [false, true]);
+  assert.deepEqual(await ended, { hasJoined: true, problem: "it stops" });
+  assert.equal((await link.ask("time", "s", { session: "00" })).retryable, true);
+});
+
+test("a notice that is not the next, and an answer that contradicts, end the connection", async () => {
+  for (const [name, act] of [["joined", () => {}], ["notice", (peer) => peer.notice(9)]]) {
+    const { peer, ended } = listening({ answers: { [name]: false } });
+    peer.say([0]);
+    peer.reply(JOINED);
+    act(peer);
+    assert.equal((await ended).hasJoined, true);
+    assert.ok(peer.isClosed);
+  }
+});
+
+test("a refusal of the gateway is told with its reason", async () => {
+  const { peer, ended } = listening();
+  peer.say([0]);
+  peer.reply({ status: "limitReached", message: "full", retry: true, retryAfterMs: 9_000 });
+  assert.deepEqual(await ended, { hasJoined: false, problem: "full", waitMs: 9_000, isFinal: false, isAnswered: true });
+});
+
+test("what cannot be read ends the connection", async () => {
+  for (const messages of [[[]], [[2]], [[1], [1], [1], [1]], [[1, 7], [0]], [[1], [1], [0]], [[1], [0, 0x80]], [[0, 115, 0, 0x80]]]) {
+    const { peer, ended } = listening();
+    peer.say([0]);
+    peer.reply(JOINED);
+    peer.say(...messages);
+    assert.match((await ended).problem, /sent what cannot be read/, `${JSON.stringify(messages)}`);
+    assert.ok(peer.isClosed);
+  }
+});
+
+test("notices of other topics, and answers that nothing waits for, are passed over", async () => {
+  const { peer, heard, ended, abort } = listening();
+  peer.say([0]);
+  peer.reply(JOINED);
+  peer.say([0, ...new TextEncoder().encode("s2\0"), 0x80], [0], [1], [0, ...encode(Reply, { requestId: 99n, status: "ok" })]);
+  assert.equal(heard.length, 2);
+  abort.abort();
+  await ended;
+});
+
+test("an address that is none is a reason, and no exception", async () => {
+  const link = new WebSocketLink("nonsense", { WebSocket: class { constructor() { throw new SyntaxError("no address"); } } });
+  assert.deepEqual(await link.listen({ signal: new AbortController().signal }, {}), { hasJoined: false, problem: "no address" });
+});
