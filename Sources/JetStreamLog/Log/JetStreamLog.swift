@@ -14,8 +14,8 @@ import Synchronization
 /// let writing = try await WriterLog(over: log)
 /// ```
 ///
-/// A record's offset is one less than the sequence of its message, because the first message is the record of the identity. The answer to
-/// an append is the servers'; `WriterLog` does not confirm by it, but by reading back. What the streams hold is compared all the time with
+/// A record's offset is one less than the sequence of its message, because the first message is the record of the identity. An append is
+/// answered when the servers have confirmed it and readers here have it. `WriterLog` confirms by what it reads. What the streams hold is compared all the time with
 /// what was seen of them (`LogTail`, `StreamGuard`): a log that went back stops, and takes nothing more until it is opened again.
 ///
 /// It makes no stream: `LogCluster` does, once.
@@ -120,13 +120,21 @@ package final class JetStreamLog: EventLog {
         self.writer = try StreamWriter(
             names,
             connection,
-            stored: { lane, sequence in
-                all[lane]?.hear()
-                all[lane]?.told(sequence)
+            stored: { lane, sequence, seen in
+                guard let follower = all[lane] else { return seen(false) }
+                follower.hear()
+                follower.expect(sequence, seen: seen)
                 connection.publish(Array("\(sequence)".utf8), on: names.news(of: lane))
             },
             lost: lost
         )
+        // Where the log stops, readers get nothing more, and nothing more is confirmed.
+        end.onFailure { reason in
+            for follower in all.values {
+                _ = follower.doubt(reason)
+                follower.giveUp()
+            }
+        }
         for follower in followers.values { follower.start() }
         let first = guards
         self.watched.enter()
@@ -273,7 +281,6 @@ package final class JetStreamLog: EventLog {
             _ = follower.doubt(reason)
             self.state.withLock { $0.doubts[follower.lane] = reason }
         case .lost(let reason):
-            _ = follower.doubt(reason)
             self.end.fail(reason)
         }
     }
@@ -282,7 +289,12 @@ package final class JetStreamLog: EventLog {
 
     package func close() async {
         self.state.withLock { $0.isClosing = true }
+        let hurry = Task {
+            try? await Task.sleep(for: self.connection.access.answerWithin)
+            for follower in self.followers.values { follower.giveUp() }
+        }
         await self.writer.close()
+        hurry.cancel()
         self.watchEnd.signal()
         await withCheckedContinuation { continuation in
             self.watched.notify(queue: self.answers) { continuation.resume() }

@@ -27,6 +27,10 @@ final class LaneFollower: Sendable {
         var isClosing = false
         var isEnded = false
         var waiters: [UInt64: Waiter] = [:]
+        /// Those who want to know when their record was read, in the order of the offsets.
+        var expectations: [(offset: UInt64, seen: @Sendable (Bool) -> Void)] = []
+        /// Nobody waits for a record any more.
+        var hasGivenUp = false
         var counter: UInt64 = 0
         /// When the leader last answered, monotonic.
         var heard: ContinuousClock.Instant
@@ -111,6 +115,34 @@ final class LaneFollower: Sendable {
         return hasChanged
     }
 
+    /// Says when a record was read.
+    ///
+    /// - Parameters:
+    ///   - sequence: of its message, which is stored.
+    ///   - seen: called once, on any thread: with `false` where nobody waits for it any more.
+    func expect(_ sequence: UInt64, seen: @escaping @Sendable (Bool) -> Void) {
+        let offset = LogTail.offset(of: sequence)
+        let answer = self.state.withLock { state -> Bool? in
+            if state.tail.head >= offset { return true }
+            if state.hasGivenUp { return false }
+            let place = state.expectations.lastIndex { $0.offset < offset }.map { $0 + 1 } ?? 0
+            state.expectations.insert((offset, seen), at: place)
+            return nil
+        }
+        if let answer { seen(answer) }
+        self.told(sequence)
+    }
+
+    /// Lets nobody wait for a record any more.
+    func giveUp() {
+        let expectations = self.state.withLock { state in
+            state.hasGivenUp = true
+            defer { state.expectations = [] }
+            return state.expectations
+        }
+        for each in expectations { each.seen(false) }
+    }
+
     // MARK: - Following
 
     private func follow() {
@@ -165,23 +197,32 @@ final class LaneFollower: Sendable {
         while self.wake.wait(timeout: .now()) == .success {}
     }
 
+    /// What came of an answer.
+    private struct News {
+        var count = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var seen: [@Sendable (Bool) -> Void] = []
+    }
+
     /// - Returns: how many records are new.
     private func take(_ messages: [StreamMessage]) -> Int {
-        let result = self.state.withLock { state -> Result<(Int, [CheckedContinuation<Void, Never>]), LogTail.Fault> in
+        let result = self.state.withLock { state -> Result<News, LogTail.Fault> in
             // Asked before the doubt, answered after it.
-            guard state.doubt == nil else { return .success((0, [])) }
+            guard state.doubt == nil else { return .success(News()) }
             do throws(LogTail.Fault) {
                 let count = try state.tail.take(messages)
-                return .success((count, count > 0 ? state.takeWaiters() : []))
+                guard count > 0 else { return .success(News()) }
+                return .success(News(count: count, waiters: state.takeWaiters(), seen: state.takeSeen()))
             } catch {
                 state.doubt = error.sentence
                 return .failure(error)
             }
         }
         switch result {
-        case .success(let (count, waiters)):
-            for each in waiters { each.resume() }
-            return count
+        case .success(let news):
+            for each in news.waiters { each.resume() }
+            for each in news.seen { each(true) }
+            return news.count
         case .failure(let fault):
             self.lost(fault.sentence)
             return 0
@@ -308,10 +349,18 @@ final class LaneFollower: Sendable {
             return state.takeWaiters(all: true)
         }
         for each in waiters { each.resume() }
+        self.giveUp()
     }
 }
 
 extension LaneFollower.State {
+    /// Those whose records were read.
+    fileprivate mutating func takeSeen() -> [@Sendable (Bool) -> Void] {
+        let count = self.expectations.prefix { $0.offset <= self.tail.head }.count
+        defer { self.expectations.removeFirst(count) }
+        return self.expectations.prefix(count).map(\.seen)
+    }
+
     /// Those who wait for no more than there is.
     fileprivate mutating func takeWaiters(all: Bool = false) -> [CheckedContinuation<Void, Never>] {
         let ready = self.waiters.filter { all || $0.value.offset < self.tail.head }

@@ -8,10 +8,16 @@ final class LogEnd: Sendable {
     private struct State {
         var reason: String?
         var isClosed = false
+        var handler: (@Sendable (String) -> Void)?
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var counter: UInt64 = 0
 
         var isOver: Bool { self.isClosed || self.reason != nil }
+
+        mutating func takeHandler() -> (@Sendable (String) -> Void)? {
+            defer { self.handler = nil }
+            return self.handler
+        }
     }
 
     private let state = Mutex(State())
@@ -22,6 +28,17 @@ final class LogEnd: Sendable {
     /// What the log holds is not certain any more; the first reason stays.
     func fail(_ reason: String) {
         self.end { state in if state.reason == nil { state.reason = reason } }
+        if let handler = self.state.withLock({ $0.takeHandler() }) { handler(self.reason ?? reason) }
+    }
+
+    /// Sets what is done once when it fails.
+    func onFailure(_ handler: @escaping @Sendable (String) -> Void) {
+        let due = self.state.withLock { state -> String? in
+            if let reason = state.reason { return reason }
+            state.handler = handler
+            return nil
+        }
+        if let due { handler(due) }
     }
 
     /// It is closed.

@@ -16,8 +16,8 @@ import Synchronization
 // Safety: the handle is libnats's, which locks it, and is not changed; everything else is in the lock.
 @safe final class StreamWriter: @unchecked Sendable {
     typealias Done = @Sendable (Result<UInt64, EventLogError>) -> Void
-    /// A record was stored at this sequence.
-    typealias Stored = @Sendable (_ lane: Lane, _ sequence: UInt64) -> Void
+    /// A record was stored at this sequence; `seen` is called once: whether it was read back.
+    typealias Stored = @Sendable (_ lane: Lane, _ sequence: UInt64, _ seen: @escaping @Sendable (Bool) -> Void) -> Void
 
     private struct Item {
         let lane: Lane
@@ -39,12 +39,14 @@ import Synchronization
         var queue: Deque<Item> = []
         /// By the addresses of their messages, which are libnats's until it has called back.
         var open: [UInt: Open] = [:]
+        /// How many are stored, and not read back yet.
+        var unseenCount = 0
         var bytes = 0
         var isScheduled = false
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
 
-        var count: Int { self.queue.count + self.open.count }
+        var count: Int { self.queue.count + self.open.count + self.unseenCount }
     }
 
     private let names: LogNames
@@ -59,7 +61,7 @@ import Synchronization
     /// - Parameters:
     ///   - names: of the streams.
     ///   - connection: to the servers.
-    ///   - stored: is told of each record that the servers have confirmed, before the append is answered.
+    ///   - stored: is told of each record that the servers have confirmed, and says when readers have it: then the append is answered.
     ///   - lost: is told why the log cannot be what it was.
     init(
         _ names: LogNames,
@@ -206,7 +208,13 @@ import Synchronization
     }
 
     private func answered(_ key: UInt, _ sequence: UInt64?, _ failure: (natsStatus, jsErrCode)?, _ text: String?) {
-        guard let open = self.state.withLock({ $0.open.removeValue(forKey: key) }) else { return }
+        let isStored = sequence != nil && failure == nil
+        let taken = self.state.withLock { state -> Open? in
+            guard let open = state.open.removeValue(forKey: key) else { return nil }
+            if isStored { state.unseenCount += 1 }
+            return open
+        }
+        guard let open = taken else { return }
         guard let sequence, failure == nil else {
             return self.settle(open, .failure(Self.error(failure?.1 ?? jsErrCode(0), text)))
         }
@@ -215,10 +223,16 @@ import Synchronization
             self.lost(
                 "the lane \(open.lane) stored a record at offset \(offset), and offset \(open.seen) was there before"
             )
-            return self.settle(open, .failure(.unanswered))
+            return self.settleStored(open, .failure(.unanswered))
         }
-        self.stored(open.lane, sequence)
-        self.settle(open, .success(offset))
+        self.stored(open.lane, sequence) { isSeen in
+            self.settleStored(open, isSeen ? .success(offset) : .failure(.unanswered))
+        }
+    }
+
+    private func settleStored(_ open: Open, _ result: Result<UInt64, EventLogError>) {
+        self.state.withLock { $0.unseenCount -= 1 }
+        self.settle(open, result)
     }
 
     /// What a refusal of the server means: where it had no room before it asked the others, nothing was stored for certain.
