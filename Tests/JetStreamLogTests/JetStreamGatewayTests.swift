@@ -46,15 +46,27 @@ struct JetStreamGatewayTests {
         }
     }
 
-    /// Publishes a break, again for as long as the log is too slow for an answer.
-    private func publish(_ name: String, at running: RunningGateway) async throws {
+    /// Publishes a break on a stream, again for as long as the log is too slow for an answer.
+    private func publish(_ name: String, of stream: String = "radio1", at running: RunningGateway) async throws {
         let broadcaster = try await running.broadcaster()
-        while true {
-            do {
-                _ = try await broadcaster.publish(name, duration: .seconds(30))
-                return
-            } catch PeerError.refused(let sentence) where sentence.hasPrefix("UNAVAILABLE") {}
+        while try await !self.tries(name, of: stream, broadcaster) {}
+    }
+
+    /// - Returns: whether it is taken; otherwise the log was not there.
+    private func tries(_ name: String, of stream: String, _ broadcaster: RawBroadcaster) async throws -> Bool {
+        do {
+            _ = try await broadcaster.publish(name, of: stream, duration: .seconds(30))
+            return true
+        } catch PeerError.refused(let sentence) where sentence.hasPrefix("UNAVAILABLE") {
+            return false
         }
+    }
+
+    /// Fetches the batch of a break, and says that it was played.
+    private func play(_ name: String, at listener: RawListener) async throws {
+        let batch = try await listener.batch(of: name)
+        let answer = try await listener.ask(try listener.acknowledgement(of: batch, of: name))
+        guard case .acknowledged = answer.body else { throw PeerError.unexpected("\(answer)") }
     }
 
     @Test
@@ -70,11 +82,7 @@ struct JetStreamGatewayTests {
                 try await self.publish("b", at: one)
                 let notices = (try await here.notice(), try await there.notice())
                 #expect(notices.0.position == notices.1.position)
-                for listener in [here, there] {
-                    let batch = try await listener.batch(of: "b")
-                    let answer = try await listener.ask(try listener.acknowledgement(of: batch, of: "b"))
-                    guard case .acknowledged = answer.body else { throw PeerError.unexpected("\(answer)") }
-                }
+                for listener in [here, there] { try await self.play("b", at: listener) }
                 for running in [one, other] {
                     let report = try await running.books { report in
                         report.breaks.first?.advertisements.allSatisfy { $0.counts.played == 2 } ?? false
@@ -105,18 +113,62 @@ struct JetStreamGatewayTests {
                 let listener = try await other.listener()
                 _ = try await listener.join()
                 try await self.publish("a", at: one)
+                _ = try await listener.notice()
                 let lane = Lane.breaks
                 let leader = try await eventually {
-                    try await blocking { try log.connection.facts(of: names.stream(of: lane), in: names, lane: lane).leader }
+                    try await blocking {
+                        try log.connection.facts(of: names.stream(of: lane), in: names, lane: lane).leader
+                    }
                 }
                 let place = try #require(servers.kill(named: leader))
-                try await self.publish("b", at: other)
+                try await self.publish("b", of: "radio2", at: other)
+                try await self.play("a", at: listener)
                 try servers.start(place)
-                try await self.publish("c", at: one)
+                try await self.publish("c", of: "radio3", at: one)
                 try await until("both come to the same board") {
                     one.board == other.board && one.board.breakCount == 3
                 }
+                for running in [one, other] {
+                    let report = try await running.books { report in
+                        report.breaks.contains { $0.advertisements.allSatisfy { $0.counts.played == 1 } }
+                    }
+                    #expect(report.balances)
+                }
             }
+        }
+    }
+
+    @Test
+    func `a gateway that is cut off serves what it knows, refuses the rest, and comes back by itself`() async throws {
+        let servers = try NATSServers(count: 1)
+        let names = LogNames.random()
+        _ = try await makeLog(on: servers, names)
+        try await self.run(on: servers, names) { running, log in
+            let listener = try await running.listener()
+            let joined = try await listener.join()
+            try await self.publish("a", at: running)
+            let notice = try await listener.notice()
+            servers.kill(0)
+            // What waits for the log is answered, too.
+            let broadcaster = try await running.broadcaster()
+            #expect(try await !self.tries("b", of: "radio2", broadcaster))
+            #expect(log.silence >= EventLogLimits.cutOffAfter)
+            #expect(try await !self.tries("c", of: "radio3", broadcaster))
+            #expect(running.gateway.readiness.missing.contains(.log))
+            // A player goes on where it was, and gets its batch.
+            let again = try await listener.send(
+                .join(.init(stream: listener.stream, last: joined.head, instance: 0))
+            )
+            guard case .joined(let recovered) = try await listener.reply(to: again).body else {
+                throw PeerError.unexpected("no join")
+            }
+            #expect(recovered.head == notice.position)
+            _ = try await listener.batch(of: "a")
+            try servers.start(0)
+            try await self.publish("b", of: "radio2", at: running)
+            try await until("it is ready") { running.gateway.readiness.missing.isEmpty }
+            try await self.play("a", at: listener)
+            #expect(log.failure == nil)
         }
     }
 }
