@@ -26,7 +26,9 @@ struct JetStreamFailureTests {
         let outcomes = Mutex<[Int: Result<UInt64, EventLogError>]>([:])
         let count = 600
         let leader = try await eventually {
-            try await blocking { try log.connection.facts(of: names.stream(of: .breaks), in: names, lane: .breaks).leader }
+            try await blocking {
+                try log.connection.facts(of: names.stream(of: .breaks), in: names, lane: .breaks).leader
+            }
         }
         for number in 0..<count {
             try await until("there are fewer than 64 under way") { number - outcomes.withLock { $0.count } < 64 }
@@ -65,7 +67,9 @@ struct JetStreamFailureTests {
         await writing.close()
     }
 
-    private static func bytes(_ number: Int) -> [UInt8] { Array("record \(number) ".utf8) + [UInt8](repeating: 7, count: 300) }
+    private static func bytes(_ number: Int) -> [UInt8] {
+        Array("record \(number) ".utf8) + [UInt8](repeating: 7, count: 300)
+    }
 
     @Test
     func `a log comes back by itself after all its servers were away`() async throws {
@@ -89,11 +93,16 @@ struct JetStreamFailureTests {
         let third = try await writing.append([3], to: .breaks)
         var all: [[UInt8]] = []
         var table = WriterTable()
-        for record in try await log.read(.breaks, after: 0, recordsMax: 99, bytesMax: .max) where table.take(record.mark) {
+        for record in try await log.read(.breaks, after: 0, recordsMax: 99, bytesMax: .max)
+        where table.take(record.mark) {
             if !record.bytes.isEmpty { all.append(record.bytes) }
             if record.offset == third { break }
         }
-        if case .success = late.withLock(\.self) { #expect(all == [[1], [2], [3]]) } else { #expect(all == [[1], [3]]) }
+        if case .success = late.withLock(\.self) {
+            #expect(all == [[1], [2], [3]])
+        } else {
+            #expect(all == [[1], [3]])
+        }
         #expect(log.failure == nil)
         await writing.close()
     }

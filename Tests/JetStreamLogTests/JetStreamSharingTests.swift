@@ -12,7 +12,9 @@ import Testing
 @Suite(.suiteLimit)
 struct JetStreamSharingTests {
     @Test(arguments: LogKind.allCases)
-    func `what one gateway appends another one reads, with its writer and the servers' time`(_ kind: LogKind) async throws {
+    func `what one gateway appends another one reads, with its writer and the servers' time`(_ kind: LogKind)
+        async throws
+    {
         let servers = try (kind == .alone ? NATSServers.alone : NATSServers.three).get()
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
@@ -25,10 +27,15 @@ struct JetStreamSharingTests {
             let id = AppendID(origin: number % 2 + 1, number: number)
             #expect(try await log.append([UInt8(number)], id: id, to: .breaks) == number)
         }
-        while read.count < 50 { read += try await other.read(.breaks, after: UInt64(read.count), recordsMax: 9, bytesMax: 99) }
+        while read.count < 50 {
+            read += try await other.read(.breaks, after: UInt64(read.count), recordsMax: 9, bytesMax: 99)
+        }
         #expect(read.map(\.bytes) == (1...50).map { [UInt8($0)] })
         #expect(read.map { $0.mark?.id } == (1...50).map { AppendID(origin: UInt64($0) % 2 + 1, number: UInt64($0)) })
-        #expect(try await one.read(.breaks, after: 0, recordsMax: 50, bytesMax: .max).map(\.mark?.at) == read.map(\.mark?.at))
+        #expect(
+            try await one.read(.breaks, after: 0, recordsMax: 50, bytesMax: .max).map(\.mark?.at)
+                == read.map(\.mark?.at)
+        )
         await one.close()
         await other.close()
     }
@@ -46,7 +53,8 @@ struct JetStreamSharingTests {
         let other = try await openLog(on: servers, names)
         var offsets: [UInt64] = []
         while offsets.count < count {
-            offsets += try await other.read(.breaks, after: offsets.last ?? 0, recordsMax: .max, bytesMax: .max).map(\.offset)
+            offsets += try await other.read(.breaks, after: offsets.last ?? 0, recordsMax: .max, bytesMax: .max)
+                .map(\.offset)
         }
         #expect(offsets == (1...UInt64(count)).map(\.self))
         await one.close()

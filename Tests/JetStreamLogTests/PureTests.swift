@@ -9,7 +9,9 @@ import Testing
 
 @Suite(.suiteLimit)
 struct LogTailTests {
-    private func message(_ sequence: UInt64, _ bytes: [UInt8] = [1], time: String = "2026-11-28T04:00:00Z") -> StreamMessage {
+    private func message(_ sequence: UInt64, _ bytes: [UInt8] = [1], time: String = "2026-11-28T04:00:00Z")
+        -> StreamMessage
+    {
         StreamMessage(sequence: sequence, time: time, append: nil, bytes: bytes)
     }
 
@@ -132,7 +134,8 @@ struct StreamGuardTests {
 @Suite(.suiteLimit)
 struct StreamTextTests {
     @Test(arguments: [
-        ("1970-01-01T00:00:00Z", 0), ("1970-01-01T00:00:00.000001Z", 1), ("2000-02-29T23:59:59.9Z", 951_868_799_900_000),
+        ("1970-01-01T00:00:00Z", 0), ("1970-01-01T00:00:00.000001Z", 1),
+        ("2000-02-29T23:59:59.9Z", 951_868_799_900_000),
         ("2026-11-28T04:36:07.123456789Z", 1_795_840_567_123_456), ("1969-12-31T23:59:59Z", -1_000_000),
     ])
     func `instants are read`(_ text: String, _ microseconds: Int64) {

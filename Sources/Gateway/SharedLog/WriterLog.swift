@@ -11,8 +11,8 @@ import Synchronization
 /// only when its record was read back, in the order of the log. It is `dropped` when a later one of this writer was read first: then no
 /// reader applies it any more, and what asked for it may be decided anew. `OwnAppends` decides; this reads, and keeps the time.
 ///
-/// A writer that is cut off, because the log answers nothing at all for `cutOffAfter`, keeps nobody waiting: what is not settled is
-/// `unanswered`, and so is what comes, until the log answers again.
+/// A writer is cut off when the log answers nothing at all for `cutOffAfter`. Then it answers the appends that are not settled, and each
+/// one that comes, with `unanswered`, until the log answers again.
 ///
 /// ```swift
 /// let log = try await WriterLog(over: shared)
@@ -221,7 +221,8 @@ package final class WriterLog: EventLog {
 
     private func settleInTime() async {
         while (try? await Task.sleep(for: self.settledAfter / 4)) != nil {
-            // Nobody waits for a log that cannot be reached. What still comes into it stands below what is appended later.
+            // The log cannot be reached, so the appends do not wait for it. Records that still come into it have lower numbers than later
+            // ones.
             guard !self.isCutOff else {
                 for place in self.lanes.indices { self.giveUp(in: place) }
                 continue

@@ -240,7 +240,9 @@ package final class JetStreamLog: EventLog {
     package var failure: String? { self.end.reason }
 
     /// Why nothing new is confirmed at present: it may pass, or the log stops.
-    package var doubt: String? { self.state.withLock { $0.doubts.min { $0.key.description < $1.key.description }?.value } }
+    package var doubt: String? {
+        self.state.withLock { $0.doubts.min { $0.key.description < $1.key.description }?.value }
+    }
 
     /// How long no leader of a lane has answered.
     package var silence: Duration {

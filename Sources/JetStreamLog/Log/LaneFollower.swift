@@ -29,7 +29,7 @@ final class LaneFollower: Sendable {
         var waiters: [UInt64: Waiter] = [:]
         /// Those who want to know when their record was read, in the order of the offsets.
         var expectations: [(offset: UInt64, seen: @Sendable (Bool) -> Void)] = []
-        /// Nobody waits for a record any more.
+        /// Whether it waits for no record any more.
         var hasGivenUp = false
         var counter: UInt64 = 0
         /// When the leader last answered, monotonic.
@@ -119,7 +119,7 @@ final class LaneFollower: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: of its message, which is stored.
-    ///   - seen: called once, on any thread: with `false` where nobody waits for it any more.
+    ///   - seen: called once, on any thread: with `false` where the follower waits for it no longer.
     func expect(_ sequence: UInt64, seen: @escaping @Sendable (Bool) -> Void) {
         let offset = LogTail.offset(of: sequence)
         let answer = self.state.withLock { state -> Bool? in
@@ -133,7 +133,7 @@ final class LaneFollower: Sendable {
         self.told(sequence)
     }
 
-    /// Lets nobody wait for a record any more.
+    /// Waits for no record any more, and says so.
     func giveUp() {
         let expectations = self.state.withLock { state in
             state.hasGivenUp = true
@@ -197,7 +197,7 @@ final class LaneFollower: Sendable {
         while self.wake.wait(timeout: .now()) == .success {}
     }
 
-    /// What came of an answer.
+    /// The consequences of an answer.
     private struct News {
         var count = 0
         var waiters: [CheckedContinuation<Void, Never>] = []

@@ -25,7 +25,7 @@ final class LogEnd: Sendable {
     /// Why what the log holds is not certain any more; `nil`: it is.
     var reason: String? { self.state.withLock(\.reason) }
 
-    /// What the log holds is not certain any more; the first reason stays.
+    /// The content of the log is not certain any more; the first reason stays.
     func fail(_ reason: String) {
         self.end { state in if state.reason == nil { state.reason = reason } }
         if let handler = self.state.withLock({ $0.takeHandler() }) { handler(self.reason ?? reason) }

@@ -45,10 +45,13 @@ struct LogTail: Sendable {
         self.lane = lane
     }
 
-    /// The first sequence of the next question: that of the newest record again, where it is to be compared.
+    /// The first sequence of the next question.
     ///
-    /// - Parameter compares: whether it is.
-    func nextSequence(compares: Bool) -> UInt64 { Self.sequence(of: self.head) + (compares && self.newest != nil ? 0 : 1) }
+    /// - Parameter compares: whether the newest record is to be read again, and compared.
+    /// - Returns: the sequence of the newest record, or the one behind it.
+    func nextSequence(compares: Bool) -> UInt64 {
+        Self.sequence(of: self.head) + (compares && self.newest != nil ? 0 : 1)
+    }
 
     /// Takes the messages of an answer.
     ///
@@ -132,7 +135,9 @@ struct LogTail: Sendable {
         let offset = Self.offset(of: message.sequence)
         guard let append = message.append else { return LoggedRecord(offset: offset, bytes: message.bytes) }
         guard let id = AppendHeader.id(append), let at = ServerTime.instant(message.time) else {
-            throw Fault(sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read")
+            throw Fault(
+                sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read"
+            )
         }
         return LoggedRecord(offset: offset, bytes: message.bytes, mark: AppendMark(id, at: at))
     }

@@ -11,7 +11,7 @@ import GatewayCore
 /// switch guarding.look(at: facts, seen: head, elapsed: elapsed) { … }
 /// ```
 struct StreamGuard: Sendable {
-    /// What is to be done.
+    /// The state of a stream.
     enum Verdict: Hashable, Sendable {
         /// Everything is as it was.
         case fine
@@ -43,6 +43,7 @@ struct StreamGuard: Sendable {
     ///   - facts: of the stream; `nil`: the servers know of no such stream. While they start again, that may pass.
     ///   - seen: the newest offset that was read, or confirmed, before the leader was asked.
     ///   - elapsed: monotonic time.
+    /// - Returns: whether it is as it was.
     mutating func look(at facts: StreamFacts?, seen: UInt64, elapsed: Timestamp) -> Verdict {
         guard let facts else { return self.doubt("there is no stream of the lane \(self.lane)", elapsed) }
         if facts.created != self.created {

@@ -11,7 +11,7 @@ import Synchronization
 
 /// Appends to the streams of a log: many at a time, in the order of the calls.
 ///
-/// `append` only queues: a connection that takes nothing keeps nobody waiting. Every append is answered: by the server, or after
+/// `append` only queues, so a connection that takes nothing blocks no caller. Every append is answered: by the server, or after
 /// `NATSAccess.answerWithin` as `unanswered`.
 // Safety: the handle is libnats's, which locks it, and is not changed; everything else is in the lock.
 @safe final class StreamWriter: @unchecked Sendable {
@@ -63,6 +63,7 @@ import Synchronization
     ///   - connection: to the servers.
     ///   - stored: is told of each record that the servers have confirmed, and says when readers have it: then the append is answered.
     ///   - lost: is told why the log cannot be what it was.
+    /// - Throws: where libnats has no memory.
     init(
         _ names: LogNames,
         _ connection: NATSConnection,
@@ -189,10 +190,11 @@ import Synchronization
         var options = unsafe jsPubOptions()
         unsafe jsPubOptions_Init(&options)
         unsafe options.MaxWait = self.connection.access.answerWithin.wholeMilliseconds
-        let sent = unsafe self.names.stream(of: item.lane).withCString { stream in
-            unsafe options.ExpectStream = unsafe stream
-            return unsafe js_PublishMsgAsync(self.context, &message, &options)
-        }
+        let sent = unsafe self.names.stream(of: item.lane)
+            .withCString { stream in
+                unsafe options.ExpectStream = unsafe stream
+                return unsafe js_PublishMsgAsync(self.context, &message, &options)
+            }
         guard sent != NATS_OK else { return }
         unsafe natsMsg_Destroy(message)
         // Where it was called back already, it is answered.
@@ -235,7 +237,7 @@ import Synchronization
         self.settle(open, result)
     }
 
-    /// What a refusal of the server means: where it had no room before it asked the others, nothing was stored for certain.
+    /// The meaning of a refusal: where the server had no room before it asked the others, nothing was stored for certain.
     private static func error(_ code: jsErrCode, _ text: String?) -> EventLogError {
         switch code {
         case JSAccountResourcesExceededErr, JSInsufficientResourcesErr, JSStorageResourcesExceededErr:

@@ -35,6 +35,8 @@ final class CallbackTable<Target: AnyObject & Sendable>: Sendable {
     }
 
     /// The number as libnats takes it.
-    static func closure(_ number: UInt) -> UnsafeMutableRawPointer? { unsafe UnsafeMutableRawPointer(bitPattern: number) }
+    static func closure(_ number: UInt) -> UnsafeMutableRawPointer? {
+        unsafe UnsafeMutableRawPointer(bitPattern: number)
+    }
 }
 #endif

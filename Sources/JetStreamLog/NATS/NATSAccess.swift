@@ -33,7 +33,7 @@ package struct NATSAccess: Hashable, Sendable {
 
     /// The addresses, as `nats://host:port` or `tls://host:port`.
     package var servers: [String]
-    /// What the servers call this client in their lists.
+    /// The name of this client in the lists of the servers.
     package var name = "cuecast"
     /// A file with a token of NATS and its key, as `nsc` writes it; `nil`: none.
     package var credentialsFile: String?

@@ -63,7 +63,7 @@ import Glibc
     private static func fill(_ options: OpaquePointer?, _ access: NATSAccess) throws(NATSError) {
         // libnats only reads the addresses, and copies them.
         let copies = unsafe access.servers.map { unsafe strdup($0) }
-        defer { for unsafe each in unsafe copies { unsafe free(each) } }
+        defer { for unsafeeach in unsafe copies { unsafe free(each) } }
         var addresses = unsafe copies.map { unsafe UnsafePointer<CChar>($0) }
         try unsafe NATSCall.check(
             natsOptions_SetServers(options, &addresses, Int32(addresses.count)),
@@ -132,7 +132,7 @@ import Glibc
     }
 }
 
-/// What all calls of libnats have in common.
+/// The errors of libnats.
 enum NATSCall {
     /// - Throws: where a call failed before anything was sent.
     static func check(_ status: natsStatus, _ what: String) throws(NATSError) {
@@ -147,7 +147,7 @@ enum NATSCall {
         return .refused("\(stream): \(Self.text(of: status))", code: Int(code.rawValue))
     }
 
-    /// What libnats says, with what it said last on this thread.
+    /// The text of libnats, with the last sentence of this thread.
     static func text(of status: natsStatus) -> String {
         let name = unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "status \(status.rawValue)"
         var last = NATS_OK

@@ -9,7 +9,7 @@ package enum NATSError: Error, Hashable, Sendable, CustomStringConvertible {
     case refused(String, code: Int)
     /// There is no such stream.
     case noStream(String)
-    /// What is there is not what this program works with.
+    /// The streams, servers or files are not as this program needs them.
     case unusable(String)
 
     package var description: String {

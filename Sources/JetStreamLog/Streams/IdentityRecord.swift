@@ -3,7 +3,9 @@
 
 package import GatewayCore
 
-/// The first record of each stream: which log it is, and which lane. It has the offset 0, and no reader gets it.
+/// The first record of each stream: which log it is, and which lane.
+///
+/// It has the offset 0, and no reader gets it.
 package struct IdentityRecord: Hashable, Sendable {
     private static let head = "cuecast-log 1"
 

@@ -19,8 +19,9 @@ package struct LogNames: Hashable, Sendable {
 
     package let prefix: String
 
+    /// Fails where the prefix is something else, empty, or too long.
+    ///
     /// - Parameter prefix: letters, digits, `_` and `-`.
-    /// - Returns: `nil` where it is something else, empty, or too long.
     package init?(prefix: String) {
         guard Self.isPrefix(prefix) else { return nil }
         self.prefix = prefix

@@ -84,6 +84,7 @@ extension NATSConnection {
     ///   - stream: which stream.
     ///   - messagesMax: the most messages.
     ///   - bytesMax: no further message once there are so many bytes.
+    /// - Returns: the messages.
     /// - Throws: `noAnswer`, where not even one message came in time.
     func messages(
         from sequence: UInt64,
@@ -99,7 +100,12 @@ extension NATSConnection {
         defer { unsafe natsSubscription_Destroy(subscription) }
         try unsafe NATSCall.check(natsSubscription_SetPendingLimits(subscription, -1, -1), "an inbox")
         let request = "{\"seq\":\(sequence),\"batch\":\(messagesMax),\"max_bytes\":\(bytesMax)}"
-        let sent = unsafe natsConnection_PublishRequestString(self.handle, "$JS.API.DIRECT.GET.\(stream)", inbox, request)
+        let sent = unsafe natsConnection_PublishRequestString(
+            self.handle,
+            "$JS.API.DIRECT.GET.\(stream)",
+            inbox,
+            request
+        )
         guard sent == NATS_OK else { throw NATSCall.error(sent, stream: stream) }
         var collected: [StreamMessage] = []
         while true {

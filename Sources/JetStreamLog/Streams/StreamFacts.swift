@@ -12,7 +12,7 @@ struct StreamMessage: Hashable, Sendable {
     var bytes: [UInt8]
 }
 
-/// What the leader of a stream says of it.
+/// The state of a stream, as its leader tells it.
 package struct StreamFacts: Hashable, Sendable {
     /// A server that has a copy of a stream, other than its leader.
     package struct Copy: Hashable, Sendable {
@@ -32,7 +32,7 @@ package struct StreamFacts: Hashable, Sendable {
     package var created: Int64 = 0
     package var replicas = 1
     package var subjects: [String] = []
-    /// What differs from what a log needs of a stream; empty: nothing.
+    /// The settings of the stream that a log cannot use; empty: none.
     package var faults: [String] = []
     /// `nil`: the server is alone.
     package var leader: String?

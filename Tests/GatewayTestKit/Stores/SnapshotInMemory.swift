@@ -55,7 +55,9 @@ struct SnapshotInMemory: Sendable {
     }
 }
 
-/// Snapshots beside a log that several gateways share, of one of them: in memory. Nothing of the log is forgotten.
+/// Snapshots beside a log that several gateways share, of one of them: in memory.
+///
+/// Nothing of the log is forgotten.
 package final class SnapshotsInMemory: SnapshotStore, RetentionWatermarks {
     private let snapshots: Mutex<[Lane: SnapshotInMemory]> = Mutex([:])
 

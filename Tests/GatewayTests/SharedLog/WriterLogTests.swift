@@ -106,7 +106,7 @@ struct WriterLogTests {
         await #expect(throws: EventLogError.unanswered) { try await lost.value }
     }
 
-    @Test func `a writer that is cut off keeps nobody waiting, and goes on when the log answers again`() async throws {
+    @Test func `a writer that is cut off answers at once, and goes on when the log answers again`() async throws {
         let base = SilentLog(FarServer(.calm).connect())
         let limit = Duration.seconds(8)
         let log = try await WriterLog(over: base, settledAfter: self.soon, cutOffAfter: limit)

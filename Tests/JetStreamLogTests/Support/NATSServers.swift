@@ -26,7 +26,7 @@ final class NATSServers: Sendable {
     /// Three servers for all tests that kill none.
     static let three = Result { try NATSServers(count: 3) }
 
-    /// Starts the server, says its number, and kills it when nobody holds the other end of standard input any more.
+    /// Starts the server, and kills it when the other end of standard input is closed.
     private static let script = #""$0" -c "$1" >>"$2" 2>&1 & cat >/dev/null; kill -9 $!; wait"#
 
     private let directory: TemporaryDirectory
@@ -37,6 +37,7 @@ final class NATSServers: Sendable {
     /// - Parameters:
     ///   - count: how many; several are a cluster.
     ///   - more: lines for the configuration of each.
+    /// - Throws: `NoServer`, or why one cannot be started.
     init(count: Int, more: String = "") throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
