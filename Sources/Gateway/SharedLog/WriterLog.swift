@@ -11,6 +11,9 @@ import Synchronization
 /// only when its record was read back, in the order of the log. It is `dropped` when a later one of this writer was read first: then no
 /// reader applies it any more, and what asked for it may be decided anew. `OwnAppends` decides; this reads, and keeps the time.
 ///
+/// A writer is cut off when the log answers nothing at all for `cutOffAfter`. Then it answers the appends that are not settled, and each
+/// one that comes, with `unanswered`, until the log answers again.
+///
 /// ```swift
 /// let log = try await WriterLog(over: shared)
 /// let parts = LogParts(log: log, snapshots: …, watermarks: …, maintenance: nil)
@@ -50,6 +53,7 @@ package final class WriterLog: EventLog {
     /// This run, as the log knows it.
     package let writer: UInt64
     private let settledAfter: Duration
+    private let cutOffAfter: Duration
     private let closedWithin: Duration
     private let state: Mutex<State>
 
@@ -59,12 +63,14 @@ package final class WriterLog: EventLog {
     ///   - base: the log that several gateways share; it keeps the ids of appends (`LoggedRecord.mark`).
     ///   - lanes: those that are written to.
     ///   - settledAfter: how long an append may stay unsettled before an empty record follows it.
+    ///   - cutOffAfter: how long the log may not have answered before nothing is taken any more.
     ///   - closedWithin: how long closing waits for what is not settled.
     /// - Throws: where the log cannot be asked.
     package init(
         over base: any EventLog,
         lanes: [Lane] = [.breaks] + Lane.acknowledgementLanes,
         settledAfter: Duration = EventLogLimits.appendSettledAfter,
+        cutOffAfter: Duration = EventLogLimits.cutOffAfter,
         closedWithin: Duration = .seconds(10)
     ) async throws(EventLogError) {
         let writer = UInt64.random(in: 1 ... .max)
@@ -72,6 +78,7 @@ package final class WriterLog: EventLog {
         self.lanes = lanes
         self.writer = writer
         self.settledAfter = settledAfter
+        self.cutOffAfter = cutOffAfter
         self.closedWithin = closedWithin
         self.state = Mutex(
             State(lanes: lanes.map { _ in OwnAppends(writer: writer, settledAfter: settledAfter) })
@@ -94,10 +101,15 @@ package final class WriterLog: EventLog {
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
-        let answer = self.state.withLock { state in self.append(record, id: id, to: lane, done: done, &state) }
+        let answer =
+            self.isCutOff
+            ? .failure(.unanswered)
+            : self.state.withLock { state in self.append(record, id: id, to: lane, done: done, &state) }
         // Never from within this call.
         if let answer { Task { done(answer) } }
     }
+
+    private var isCutOff: Bool { self.base.silence >= self.cutOffAfter }
 
     /// Takes an append.
     ///
@@ -209,6 +221,12 @@ package final class WriterLog: EventLog {
 
     private func settleInTime() async {
         while (try? await Task.sleep(for: self.settledAfter / 4)) != nil {
+            // The log cannot be reached, so the appends do not wait for it. Records that still come into it have lower numbers than later
+            // ones.
+            guard !self.isCutOff else {
+                for place in self.lanes.indices { self.giveUp(in: place) }
+                continue
+            }
             let elapsed = Self.elapsed
             self.state.withLock { state in
                 for place in self.lanes.indices where state.lanes[place].needsSettling(at: elapsed) {
@@ -244,6 +262,8 @@ package final class WriterLog: EventLog {
     package func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
 
     package func stopped() async -> String? { await self.base.stopped() }
+
+    package var silence: Duration { self.base.silence }
 
     // MARK: - The end
 

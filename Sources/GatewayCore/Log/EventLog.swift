@@ -160,6 +160,9 @@ package protocol EventLog: Sendable {
     /// - Returns: why; `nil` when it was closed, or the task cancelled.
     func stopped() async -> String?
 
+    /// How long a log far away has not answered at all, whether it was asked for something or not; zero for a log on this machine.
+    var silence: Duration { get }
+
     /// Finishes what is under way and closes.
     func close() async
 }
@@ -167,6 +170,8 @@ package protocol EventLog: Sendable {
 extension EventLog {
     /// The newest epoch: what positions of streams carry.
     package var epoch: UInt64 { self.identity.epoch }
+
+    package var silence: Duration { .zero }
 
     package func stopped() async -> String? {
         let (never, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

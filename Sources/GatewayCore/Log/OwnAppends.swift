@@ -8,6 +8,9 @@ extension EventLogLimits {
     /// How long an append to a shared log may be seen neither in the log nor overtaken there, before its writer appends an empty record
     /// that settles it (2 s).
     package static let appendSettledAfter: Duration = .seconds(2)
+    /// How long a shared log may not have answered at all before its writer takes nothing more until it answers again (8 s): the election
+    /// of another leader takes 4 to 7 s, and work waits for it.
+    package static let cutOffAfter: Duration = .seconds(8)
     /// The most appends of one writer to a lane that are not settled; more are refused.
     package static let appendsOpenMax = 4_096
     /// The most bytes of appends of one writer to a lane that are not settled; more are refused.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import GatewayCore
+package import GatewayCore
+import Synchronization
 
 /// The snapshot of one lane in memory, as stores in memory keep it.
 struct SnapshotInMemory: Sendable {
@@ -52,4 +53,34 @@ struct SnapshotInMemory: Sendable {
     mutating func lose(after offset: UInt64) {
         if let content = self.content, content.offset > offset { self.content = nil }
     }
+}
+
+/// Snapshots beside a log that several gateways share, of one of them: in memory.
+///
+/// Nothing of the log is forgotten.
+package final class SnapshotsInMemory: SnapshotStore, RetentionWatermarks {
+    private let snapshots: Mutex<[Lane: SnapshotInMemory]> = Mutex([:])
+
+    package init() {}
+
+    package func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
+        let isTaken = self.snapshots.withLock { $0[lane, default: SnapshotInMemory()].keep(portion) }
+        guard isTaken else { throw .failed("a portion of a snapshot of the lane \(lane) follows none") }
+    }
+
+    package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
+        self.snapshots.withLock { $0[lane]?.offset }
+    }
+
+    package func snapshotParts(
+        of lane: Lane,
+        after key: String?,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [SnapshotPart] {
+        self.snapshots.withLock { $0[lane]?.parts(after: key, bytesMax: bytesMax) ?? [] }
+    }
+
+    package func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {}
+
+    package func release(keeping records: UInt64) async throws(EventLogError) {}
 }

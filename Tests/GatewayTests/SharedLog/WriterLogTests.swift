@@ -106,6 +106,31 @@ struct WriterLogTests {
         await #expect(throws: EventLogError.unanswered) { try await lost.value }
     }
 
+    @Test func `a writer that is cut off answers at once, and goes on when the log answers again`() async throws {
+        let base = SilentLog(FarServer(.calm).connect())
+        let limit = Duration.seconds(8)
+        let log = try await WriterLog(over: base, settledAfter: self.soon, cutOffAfter: limit)
+        #expect(try await log.append([1], to: .breaks) == 1)
+        base.isMute = true
+        let open = Task { try await log.append([2], to: .breaks) }
+        try await until("it is handed over") { log.openCount(of: .breaks) == 1 }
+        // Below the limit it waits for the log.
+        base.silence = limit - .microseconds(1)
+        let also = Task { try await log.append([3], to: .breaks) }
+        try await until("it is handed over") { log.openCount(of: .breaks) == 2 }
+        base.silence = limit
+        await #expect(throws: EventLogError.unanswered) { try await open.value }
+        await #expect(throws: EventLogError.unanswered) { try await also.value }
+        await #expect(throws: EventLogError.unanswered) { try await log.append([4], to: .breaks) }
+        #expect(log.openCount(of: .breaks) == 0)
+        // What is there is served all the time.
+        #expect(try await log.read(.breaks, after: 0, recordsMax: 1, bytesMax: 1).map(\.bytes) == [[1]])
+        base.silence = .zero
+        base.isMute = false
+        #expect(try await log.append([5], to: .breaks) == 2)
+        await log.close()
+    }
+
     @Test func `a record that is too large and a lane that is not read back are refused`() async throws {
         let log = try await self.log(over: FarServer(.calm).connect())
         let large = [UInt8](repeating: 1, count: EventLogLimits.recordBytesMax)
@@ -140,4 +165,52 @@ struct WriterLogTests {
         #expect(Set(effective).count == effective.count, "seed \(seed)")
         #expect(outcomes.withLock { outcomes in Set(outcomes.filter(\.value).keys) == Set(effective) }, "seed \(seed)")
     }
+}
+
+/// A log far away whose silence a test sets.
+private final class SilentLog: EventLog {
+    private struct State {
+        var silence = Duration.zero
+        var isMute = false
+    }
+
+    private let base: any EventLog
+    private let state = Mutex(State())
+
+    init(_ base: any EventLog) { self.base = base }
+
+    var silence: Duration {
+        get { self.state.withLock(\.silence) }
+        set { self.state.withLock { $0.silence = newValue } }
+    }
+
+    /// Whether what is appended is lost without an answer.
+    var isMute: Bool {
+        get { self.state.withLock(\.isMute) }
+        set { self.state.withLock { $0.isMute = newValue } }
+    }
+
+    var identity: LogIdentity { self.base.identity }
+
+    func append(
+        _ record: [UInt8],
+        id: AppendID?,
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        if !self.isMute { self.base.append(record, id: id, to: lane, done: done) }
+    }
+
+    func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+    }
+
+    func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
+
+    func close() async { await self.base.close() }
 }

@@ -126,24 +126,3 @@ struct LedgerHarness: ~Copyable {
 
     consuming func close() async { await self.current?.close() }
 }
-
-extension EventLog {
-    /// Everything that is in a lane now.
-    func everything(
-        in lane: Lane,
-        after offset: UInt64 = 0,
-        recordsMax: Int = 100
-    ) async throws(EventLogError) -> [LoggedRecord] {
-        let head = try await self.head(of: lane)
-        var records: [LoggedRecord] = []
-        while (records.last?.offset ?? offset) < head {
-            records += try await self.read(
-                lane,
-                after: records.last?.offset ?? offset,
-                recordsMax: recordsMax,
-                bytesMax: .max
-            )
-        }
-        return records
-    }
-}

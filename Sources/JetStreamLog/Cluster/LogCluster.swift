@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if JetStream
+package import GatewayCore
+
+/// The streams of a log as a whole: makes them, and says how they are.
+///
+/// ```swift
+/// let identity = try LogCluster(connection, names: names).make(replicas: 3)
+/// ```
+///
+/// Its calls block.
+package struct LogCluster: Sendable {
+    /// A lane's stream.
+    package struct LaneState: Sendable {
+        package let lane: Lane
+        package let stream: String
+        /// `nil`: there is no such stream, or no answer.
+        package let facts: StreamFacts?
+        /// `nil`: the leader answered.
+        package let error: NATSError?
+    }
+
+    private let connection: NATSConnection
+    private let names: LogNames
+
+    package init(_ connection: NATSConnection, names: LogNames) {
+        self.connection = connection
+        self.names = names
+    }
+
+    /// Makes the streams of a new log, and writes its identity into them.
+    ///
+    /// Where an earlier try ended in the middle, it goes on.
+    ///
+    /// - Parameter replicas: how many servers keep each stream.
+    /// - Returns: the identity.
+    /// - Throws: `unusable` where there is a log already; `refused` where the servers cannot.
+    package func make(replicas: Int) throws(NATSError) -> LogIdentity {
+        guard self.connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
+            throw .unusable(
+                "the server takes messages of \(self.connection.payloadBytesMax) bytes at most: set max_payload to"
+                    + " \(JetStreamLimits.payloadBytesMin) or more"
+            )
+        }
+        var identity: LogIdentity?
+        var missing: [Lane] = []
+        var empty: [Lane] = []
+        for lane in LogNames.lanes {
+            let stream = self.names.stream(of: lane)
+            do throws(NATSError) {
+                let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
+                if let fault = facts.faults.first { throw .unusable("the stream \(stream) \(fault)") }
+                guard facts.lastSequence <= 1 else { throw .unusable("there is a log already: \(stream) has records") }
+                if facts.lastSequence == 1 {
+                    let known = try self.firstRecord(of: lane).identity
+                    guard identity == nil || identity == known else {
+                        throw .unusable("the streams of \(self.names.prefix) are of different logs")
+                    }
+                    identity = known
+                } else {
+                    empty.append(lane)
+                }
+            } catch {
+                guard case .noStream = error else { throw error }
+                missing.append(lane)
+            }
+        }
+        guard !missing.isEmpty || !empty.isEmpty else {
+            throw .unusable("there is a log already under the prefix \(self.names.prefix)")
+        }
+        let whole = identity ?? LogIdentity()
+        for lane in missing {
+            try self.connection.makeStream(
+                self.names.stream(of: lane),
+                subject: self.names.subject(of: lane),
+                replicas: replicas
+            )
+        }
+        for lane in missing + empty {
+            try self.connection.storeFirst(
+                IdentityRecord(whole, lane: lane).bytes,
+                on: self.names.subject(of: lane),
+                in: self.names.stream(of: lane)
+            )
+        }
+        return whole
+    }
+
+    /// The identity that all streams of the log begin with.
+    ///
+    /// - Throws: `noStream` where one is missing, and `unusable` where they do not belong together.
+    package func identity() throws(NATSError) -> LogIdentity {
+        var identity: LogIdentity?
+        for lane in LogNames.lanes {
+            let known = try self.firstRecord(of: lane).identity
+            guard identity == nil || identity == known else {
+                throw .unusable("the streams of \(self.names.prefix) are of different logs")
+            }
+            identity = known
+        }
+        guard let identity else { throw .unusable("a log without lanes") }
+        return identity
+    }
+
+    private func firstRecord(of lane: Lane) throws(NATSError) -> IdentityRecord {
+        let stream = self.names.stream(of: lane)
+        guard let bytes = try self.connection.message(1, of: stream), let record = IdentityRecord(bytes),
+            record.lane == lane
+        else { throw .unusable("the stream \(stream) does not begin with the identity of a log") }
+        return record
+    }
+
+    /// How each stream is.
+    package func states() -> [LaneState] {
+        LogNames.lanes.map { lane in
+            let stream = self.names.stream(of: lane)
+            do throws(NATSError) {
+                let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
+                return LaneState(lane: lane, stream: stream, facts: facts, error: nil)
+            } catch {
+                return LaneState(lane: lane, stream: stream, facts: nil, error: error)
+            }
+        }
+    }
+}
+#endif

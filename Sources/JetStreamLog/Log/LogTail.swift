@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import DequeModule
+import GatewayCore
+
+/// The end of a lane as one reader of its stream has followed it: the newest records, each the one after the record before.
+///
+/// A stream of a log has every sequence once, without holes, and no message in it ever changes. Where it is otherwise, records were lost:
+/// the stream went back, was made anew, or someone deleted messages.
+///
+/// ```swift
+/// var tail = LogTail(head: facts.lastSequence - 1, lane: .breaks)
+/// switch tail.take(messages) { … }
+/// ```
+struct LogTail: Sendable {
+    /// Why the messages of a stream cannot be those that follow.
+    struct Fault: Error, Hashable, Sendable {
+        let sentence: String
+    }
+
+    /// Tells one message from another one at the same place.
+    private struct Mark: Hashable {
+        let time: String
+        let digest: UInt64
+    }
+
+    let lane: Lane
+    /// The offset of the newest record that was followed.
+    private(set) var head: UInt64
+    /// The newest record, where it was read; `nil`: the lane was not read yet.
+    private var newest: Mark?
+    /// The newest records; all after `floor`.
+    private var records: Deque<LoggedRecord> = []
+    private(set) var recordBytes = 0
+    private(set) var floor: UInt64
+
+    /// - Parameters:
+    ///   - head: readers begin behind it.
+    ///   - lane: for sentences.
+    init(head: UInt64, lane: Lane) {
+        self.head = head
+        self.floor = head
+        self.lane = lane
+    }
+
+    /// The first sequence of the next question.
+    ///
+    /// - Parameter compares: whether the newest record is to be read again, and compared.
+    /// - Returns: the sequence of the newest record, or the one behind it.
+    func nextSequence(compares: Bool) -> UInt64 {
+        Self.sequence(of: self.head) + (compares && self.newest != nil ? 0 : 1)
+    }
+
+    /// Takes the messages of an answer.
+    ///
+    /// - Parameter messages: in order, from the newest one that is known, or from the one behind it.
+    /// - Returns: how many records are new.
+    /// - Throws: where these cannot follow.
+    mutating func take(_ messages: some Collection<StreamMessage>) throws(Fault) -> Int {
+        var count = 0
+        for message in messages {
+            let record = try Self.record(message, of: self.lane)
+            let mark = Mark(time: message.time, digest: record.digest)
+            if record.offset == self.head, let newest = self.newest {
+                guard mark == newest else {
+                    throw Fault(sentence: "the lane \(self.lane) has another record than before at offset \(self.head)")
+                }
+                continue
+            }
+            guard record.offset == self.head + 1 else {
+                throw Fault(
+                    sentence: "the lane \(self.lane) has no record at offset \(self.head + 1): offset \(record.offset)"
+                        + " follows \(self.head)"
+                )
+            }
+            self.keep(record)
+            self.newest = mark
+            count += 1
+        }
+        return count
+    }
+
+    private mutating func keep(_ record: LoggedRecord) {
+        self.head = record.offset
+        self.records.append(record)
+        self.recordBytes += record.bytes.count
+        while self.records.count > JetStreamLimits.tailRecordsMax
+            || self.recordBytes > JetStreamLimits.tailBytesMax && self.records.count > 1
+        {
+            let oldest = self.records.removeFirst()
+            self.recordBytes -= oldest.bytes.count
+            self.floor = oldest.offset
+        }
+    }
+
+    /// Records after an offset.
+    ///
+    /// - Returns: at least one, unless there is none; `nil`: the next one is not kept any more.
+    func records(after offset: UInt64, recordsMax: Int, bytesMax: Int) -> [LoggedRecord]? {
+        guard offset < self.head else { return [] }
+        guard offset >= self.floor else { return nil }
+        return Self.portion(
+            self.records[Int(offset - self.floor)...],
+            recordsMax: recordsMax,
+            bytesMax: bytesMax
+        )
+    }
+
+    /// As many records as a reader asked for, and at least one where there is one.
+    static func portion(
+        _ records: some Collection<LoggedRecord>,
+        recordsMax: Int,
+        bytesMax: Int
+    ) -> [LoggedRecord] {
+        var portion: [LoggedRecord] = []
+        var bytes = 0
+        for record in records {
+            portion.append(record)
+            bytes += record.bytes.count
+            if portion.count >= recordsMax || bytes >= bytesMax { break }
+        }
+        return portion
+    }
+
+    /// The sequence of a record's message: the first one is the record of the identity.
+    static func sequence(of offset: UInt64) -> UInt64 { offset + 1 }
+
+    static func offset(of sequence: UInt64) -> UInt64 { max(1, sequence) - 1 }
+
+    /// The record of a message.
+    static func record(_ message: StreamMessage, of lane: Lane) throws(Fault) -> LoggedRecord {
+        guard message.sequence > 1 else { throw Fault(sentence: "the lane \(lane) has a record before its first one") }
+        let offset = Self.offset(of: message.sequence)
+        guard let append = message.append else { return LoggedRecord(offset: offset, bytes: message.bytes) }
+        guard let id = AppendHeader.id(append), let at = ServerTime.instant(message.time) else {
+            throw Fault(
+                sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read"
+            )
+        }
+        return LoggedRecord(offset: offset, bytes: message.bytes, mark: AppendMark(id, at: at))
+    }
+}

@@ -1,0 +1,1 @@
+../../Shared/HeldPort.swift
