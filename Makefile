@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-javascript test-web test-without-nats test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
+	test-tsan test-asan instructions test-javascript test-web test-jetstream test-without-nats test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -56,6 +56,10 @@ test-without-zeromq: ## builds the client library as a phone does, where there i
 test-javascript: ## tests the JavaScript library without a browser, and measures its size
 	@scripts/setup.sh test
 	@scripts/check-javascript
+
+test-jetstream: ## runs the tests of the log on NATS JetStream, with servers of their own; on a machine that is not busy
+	@scripts/setup.sh test
+	@$(with_flags) be_patient; build_everything; run_named_targets JetStreamLogTests
 
 test-without-nats: ## builds the gateway and its tests where there is no libnats, and runs it
 	@scripts/setup.sh build

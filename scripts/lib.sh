@@ -235,10 +235,17 @@ run_targets() {
     return "$status"
 }
 
-# Runs the tests of all targets that are built.
+# The target whose tests start servers of NATS. They wait for elections by the clock, and a busy machine can fail them: `make
+# test-jetstream` runs them.
+readonly jetstream_target=JetStreamLogTests
+
+# Runs the tests of all targets that are built, but for those with servers of NATS.
 run_all_tests() {
     local names=() target
-    for target in Tests/*Tests; do names+=("${target#Tests/}"); done
+    for target in Tests/*Tests; do
+        target="${target#Tests/}"
+        if [ "$target" != "$jetstream_target" ]; then names+=("$target"); fi
+    done
     run_named_targets "${names[@]}"
 }
 

@@ -49,6 +49,72 @@ package enum AdsDocument {
         )
     }
 
+    /// The variants of a document, in the order in which they are tried; as `docs/broadcasters/audiences.md` describes them.
+    ///
+    /// - Parameter document: at most one byte more than `bytesMax` of it is looked at.
+    /// - Returns: at least one; the rules of the wire for a break's variants are not looked at, but for their ads.
+    /// - Throws: the first thing that is wrong.
+    package static func readVariants(_ document: some Sequence<UInt8>) throws(DocumentFault) -> [AudienceVariant] {
+        let bytes = Array(document.prefix(Self.bytesMax + 1))
+        guard bytes.count <= Self.bytesMax else {
+            throw .tooLarge(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.bytesMax)")
+        }
+        let root = try Self.root(bytes)
+        let fields = try JSONFields(root, path: "", known: ["variants"])
+        let variants = try Self.variants(fields)
+        guard !variants.isEmpty else {
+            throw DocumentFault(line: root.line, field: "variants", reason: "there must be at least one")
+        }
+        return variants
+    }
+
+    /// The member `variants` of a document.
+    static func variants(_ fields: JSONFields) throws(DocumentFault) -> [AudienceVariant] {
+        let nodes = try fields.elements("variants")
+        guard nodes.isEmpty || nodes.count < WireLimits.variantsPerBreakMax else {
+            throw .tooLarge(
+                line: nodes[0].line,
+                field: "variants",
+                reason: "the limit variantsPerBreakMax is \(WireLimits.variantsPerBreakMax), with default"
+            )
+        }
+        var variants: [AudienceVariant] = []
+        for (index, node) in nodes.enumerated() {
+            let path = "variants[\(index)]"
+            let each = try JSONFields(node, path: path, known: ["name", "if", "ads"])
+            let name = try each.required("name", each.text("name"))
+            var conditions: [AudienceVariant.Condition] = []
+            for (place, node) in try each.elements("if").enumerated() {
+                conditions.append(try Self.condition(node, path: "\(path).if[\(place)]"))
+            }
+            let ads = try Self.advertisements(each, of: node, path: "\(path).")
+            variants.append(AudienceVariant(name: name, conditions: conditions, advertisements: ads))
+        }
+        return variants
+    }
+
+    private static func condition(
+        _ node: JSONNode,
+        path: String
+    ) throws(DocumentFault) -> AudienceVariant.Condition {
+        let fields = try JSONFields(node, path: path, known: ["attribute", "is", "isNot"])
+        let key = try fields.required("attribute", fields.text("attribute"))
+        let isNegated = fields["isNot"] != nil
+        guard isNegated != (fields["is"] != nil) else { throw fields.fault("is", "give one of is and isNot") }
+        let name = isNegated ? "isNot" : "is"
+        if case .string(let value)? = fields[name]?.value {
+            return AudienceVariant.Condition(key: key, values: [value], isNegated: isNegated)
+        }
+        var values: [String] = []
+        for each in try fields.elements(name) {
+            guard case .string(let value) = each.value else {
+                throw fields.fault(name, "it must be a string, or an array of strings")
+            }
+            values.append(value)
+        }
+        return AudienceVariant.Condition(key: key, values: values, isNegated: isNegated)
+    }
+
     /// The JSON of a document.
     static func root(_ bytes: [UInt8]) throws(DocumentFault) -> JSONNode {
         do throws(JSONReader.Fault) {
@@ -61,23 +127,24 @@ package enum AdsDocument {
     /// The member `ads` of a document.
     static func advertisements(
         _ fields: JSONFields,
-        of root: JSONNode
+        of root: JSONNode,
+        path prefix: String = ""
     ) throws(DocumentFault) -> [AdvertisementContent] {
         let nodes = try fields.elements("ads")
         guard !nodes.isEmpty else {
-            throw DocumentFault(line: root.line, field: "ads", reason: "there must be at least one")
+            throw DocumentFault(line: root.line, field: "\(prefix)ads", reason: "there must be at least one")
         }
         guard nodes.count <= WireLimits.advertisementsPerBreakMax else {
             throw .tooLarge(
                 line: root.line,
-                field: "ads",
+                field: "\(prefix)ads",
                 reason: "the limit advertisementsPerBreakMax is \(WireLimits.advertisementsPerBreakMax)"
             )
         }
         var ads: [AdvertisementContent] = []
         var lines: [AdvertisementID: Int] = [:]
         for (index, node) in nodes.enumerated() {
-            let path = "ads[\(index)]"
+            let path = "\(prefix)ads[\(index)]"
             var ad = try Self.advertisement(node, path: path)
             if let line = lines.updateValue(node.line, forKey: ad.id) {
                 throw DocumentFault(

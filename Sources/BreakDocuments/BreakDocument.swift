@@ -11,6 +11,8 @@ package import CuecastWire
 /// { "in": "10s", "duration": "30s", "exact": true, "ads": [ … ] }
 /// ```
 ///
+/// `variants` has other ads for some listeners.
+///
 /// What is read here is not checked by the rules of the wire yet, but for the ads: `BroadcastRequest.checked()` does it.
 package enum BreakDocument {
     /// The longest document, in bytes.
@@ -28,14 +30,23 @@ package enum BreakDocument {
     /// A break that is published.
     ///
     /// Without one of `in`, `at`, `now`, `cued` and `preStream` it starts when the gateway receives it. Without `duration` it lasts
-    /// as long as its ads together; `"none"`: until it is ended.
+    /// as long as its ads together, with variants as long as those of the longest list; `"none"`: until it is ended.
     package static func publish(
         _ key: BreakKey,
         _ document: [UInt8]
     ) throws(DocumentFault) -> BroadcastRequest.Publish {
         let root = try AdsDocument.root(document)
-        let fields = try JSONFields(root, path: "", known: Self.settings.union(["ads"]))
-        return try Self.publish(key, fields, try AdsDocument.advertisements(fields, of: root), line: root.line)
+        let fields = try JSONFields(root, path: "", known: Self.settings.union(["ads", "variants"]))
+        let ads = try AdsDocument.advertisements(fields, of: root)
+        var publish = try Self.publish(key, fields, ads, line: root.line)
+        guard fields["variants"] != nil else { return publish }
+        publish.variants = try AdsDocument.variants(fields)
+        if fields["duration"] == nil {
+            let lists = [ads] + publish.variants.map(\.advertisements)
+            let longest = lists.map { list in list.reduce(.zero) { $0 + $1.duration } }.max()
+            publish.duration = try Self.whole(ofAny: longest, "duration", line: root.line)
+        }
+        return publish
     }
 
     /// A break whose ads are those of a VAST document.
@@ -77,16 +88,18 @@ package enum BreakDocument {
     /// A break that changes.
     package static func update(_ key: BreakKey, _ document: [UInt8]) throws(DocumentFault) -> BroadcastRequest.Update {
         let root = try AdsDocument.root(document)
-        let fields = try JSONFields(root, path: "", known: Self.moments.union(["duration", "ads"]))
+        let fields = try JSONFields(root, path: "", known: Self.moments.union(["duration", "ads", "variants"]))
         let ads = fields["ads"] == nil ? nil : try AdsDocument.advertisements(fields, of: root)
         let moment = try Self.moment(fields)
         let duration = try fields.duration("duration")
-        return BroadcastRequest.Update(
+        var update = BroadcastRequest.Update(
             key: key,
             start: try Self.start(moment, line: root.line),
             duration: try Self.whole(ofAny: duration, "duration", line: root.line),
             advertisements: ads
         )
+        if fields["variants"] != nil { update.variants = try AdsDocument.variants(fields) }
+        return update
     }
 
     /// A break that ends; now, unless it says when.

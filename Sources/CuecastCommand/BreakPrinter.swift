@@ -34,6 +34,7 @@ struct BreakPrinter {
         let revision: UInt64
         let signals: [Signal]?
         let publishedAs: String?
+        let variants: [Variant]?
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -54,6 +55,20 @@ struct BreakPrinter {
             self.revision = status.revision
             self.signals = status.signals.isEmpty ? nil : status.signals.map { Signal($0) }
             self.publishedAs = status.publishedAs
+            self.variants = status.variants.isEmpty ? nil : status.variants.map { Variant($0) }
+        }
+    }
+
+    /// Other ads of a break, for some listeners.
+    private struct Variant: Encodable {
+        let name: String
+        let conditions: [String]
+        let advertisements: Int
+
+        init(_ variant: BreakStatus.Variant) {
+            self.name = variant.name
+            self.conditions = variant.conditions.map(\.description)
+            self.advertisements = variant.advertisementCount
         }
     }
 
@@ -84,6 +99,10 @@ struct BreakPrinter {
             if let start = status.start { facts.append("starts \(Self.text(start))") }
             if let duration = status.duration { facts.append("lasts \(duration.inSecondsText)") }
             facts.append("\(status.advertisementCount) ads")
+            for each in status.variants {
+                let conditions = each.conditions.map(\.description).joined(separator: " and ")
+                facts.append("\(each.advertisementCount) ads of the variant \(each.name) (\(conditions))")
+            }
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
             facts.append("revision \(status.revision)")
@@ -95,7 +114,8 @@ struct BreakPrinter {
                 }
                 facts.append("signalled by \(names.joined(separator: " and "))")
             }
-            CommandOutput.say(facts.joined(separator: ", "))
+            // Values come from broadcasters.
+            CommandOutput.say(TextWidth.shown(facts.joined(separator: ", ")))
         }
     }
 

@@ -163,20 +163,22 @@ struct Update: AsyncParsableCommand {
     @Option(help: "The new duration, for instance 45s.", transform: DurationArgument.read)
     var duration: DurationArgument?
     @OptionGroup var ads: AdsOptions
+    @OptionGroup var variants: VariantOptions
     @OptionGroup var revision: RevisionOption
     @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
-        let change = BreakChange(
+        var change = BreakChange(
             start: try self.start.moment(),
             duration: self.duration?.duration,
             advertisements: try self.ads.read()?.advertisements
         )
+        change.variants = try self.variants.read()
         guard change != BreakChange() else {
-            throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast or --ads.")
+            throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast, --ads or --variants.")
         }
-        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+        let status = try await self.gateway.asBroadcaster { [name, revision, change] (client) throws(BroadcastError) in
             try await client.update(
                 stream: name.stream,
                 breakID: name.breakID,

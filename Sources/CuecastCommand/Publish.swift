@@ -55,11 +55,31 @@ struct AdsOptions: ParsableArguments {
         return nil
     }
 
-    private static func contents(of path: String) throws -> [UInt8] {
+    fileprivate static func contents(of path: String) throws -> [UInt8] {
         do {
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
             complain("\(path): \(ConfigurationFault.reason(notReading: error))")
+            throw CommandExit.badData
+        }
+    }
+}
+
+/// Where the variants of a break come from.
+struct VariantOptions: ParsableArguments {
+    @Option(
+        help: "A JSON file of variants: other ads for some listeners, as docs/broadcasters/audiences.md describes it."
+    )
+    var variants: String?
+
+    /// The variants; `nil`: no file was given.
+    func read() throws -> [AdVariant]? {
+        guard let path = self.variants else { return nil }
+        let document = try AdsOptions.contents(of: path)
+        do throws(AdsFileError) {
+            return try AdsFile.readVariants(document)
+        } catch {
+            complain("\(path): \(error)")
             throw CommandExit.badData
         }
     }
@@ -70,7 +90,8 @@ struct Publish: AsyncParsableCommand {
         abstract: "Publish a break.",
         discussion: """
             Without --in, --at, --now, --cued or --pre-stream it starts when the gateway receives it. Without --duration it \
-            lasts as long as its ads together. Publishing the same break again is harmless: it is the same break.
+            lasts as long as its ads together, with --variants those of the longest list. \
+            Publishing the same break again is harmless: it is the same break.
 
             Example: cuecast publish --stream radio1 --break noon-1 --vast ads.xml --in 10s
             """
@@ -78,6 +99,7 @@ struct Publish: AsyncParsableCommand {
 
     @OptionGroup var name: BreakName
     @OptionGroup var ads: AdsOptions
+    @OptionGroup var variants: VariantOptions
     @OptionGroup var start: MomentOptions
 
     @Option(help: "The most that the break lasts, for instance 30s; 'none': until it is ended.")
@@ -146,6 +168,7 @@ struct Publish: AsyncParsableCommand {
             start: start,
             advertisements: try self.ads.read()?.advertisements ?? []
         )
+        adBreak.variants = try self.variants.read() ?? []
         switch self.duration {
         case "none": adBreak.duration = nil
         case let text?: adBreak.duration = Duration(text: text)

@@ -23,8 +23,8 @@ struct Report: AsyncParsableCommand {
 
             With --by ad each ad has one line over all breaks of the period, those that were delivered most first.
 
-            With --variant the counts are those of listeners that had this choice of ads in one break (0 is the only one so far), counted from \
-            its rows, which are kept for 9 days after its end.
+            A break with variants has a line for each ad of each variant, with the name of the variant. With --variant there are only the \
+            ads of one of them, by its number in its break: 0 is default.
 
             What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered', \
             and so from 'unknown': a batch does not wait for its record.
@@ -42,7 +42,7 @@ struct Report: AsyncParsableCommand {
 
     @Option(help: "Only this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
-    @Option(help: "Only what listeners with this choice of ads did; needs --stream and --break.") var variant: UInt32?
+    @Option(help: "Only the ads of the variant with this number; needs --stream and --break.") var variant: UInt32?
     @Option(name: .customLong("ad"), help: "Only this ad: breaks that have it, and of them its counts.")
     var advertisement: String?
     @OptionGroup var period: PeriodOptions
@@ -78,7 +78,9 @@ struct Report: AsyncParsableCommand {
             throw ValidationError("--variant is of one break: say --stream and --break too.")
         }
         guard self.variant == nil || self.by == .break else {
-            throw ValidationError("--variant and --by ad exclude each other: there are no totals by variant.")
+            throw ValidationError(
+                "--variant and --by ad exclude each other: the numbers of variants are those of one break."
+            )
         }
         guard self.limit > 0 else { throw ValidationError("--limit takes a number above 0.") }
     }
@@ -185,8 +187,9 @@ struct Report: AsyncParsableCommand {
         )
         for each in document.breaks {
             for advertisement in each.ads {
+                let variant = advertisement.variantName.map { " (\($0))" } ?? ""
                 table.add(
-                    [each.stream, each.break, advertisement.id, advertisement.title]
+                    [each.stream, each.break, advertisement.id + variant, advertisement.title]
                         + advertisement.counts.columns
                         + [advertisement.counts.balanced ? "yes" : "NO", each.settled ? "yes" : "not yet"]
                 )

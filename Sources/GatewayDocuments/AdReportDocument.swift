@@ -89,11 +89,11 @@ extension AdReportDocument {
                 breaks: entry.breaks,
                 settled: entry.settled,
                 complete: entry.complete,
-                counts: ReportDocument.Counts(entry.counts, balanced: entry.balances, isPart: false)
+                counts: ReportDocument.Counts(entry.counts, balanced: entry.balances)
             )
         }
         self.breaks = report.breaks
-        self.total = ReportDocument.Counts(report.total, balanced: report.balances, isPart: false)
+        self.total = ReportDocument.Counts(report.total, balanced: report.balances)
         self.balanced = report.balances
         self.complete = report.complete
         self.lanes = ReportDocument.progress(report.offsets, heads: heads)
@@ -171,19 +171,13 @@ extension ReportDocument.Counts {
         self.ignored += other.ignored
         self.failed += other.failed
         self.unknown += other.unknown
-        self.repeats = Self.sum(self.repeats, other.repeats)
-        self.contradictions = Self.sum(self.contradictions, other.contradictions)
+        self.repeats += other.repeats
+        self.contradictions += other.contradictions
         self.inferred += other.inferred
         self.heardMilliseconds += other.heardMilliseconds
         self.muted += other.muted
         self.clicked += other.clicked
         self.ignoredBy.merge(other.ignoredBy) { $0 + $1 }
         self.balanced = self.balanced && other.balanced
-    }
-
-    /// The sum; not known where one of them is not known.
-    private static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
-        guard let one, let other else { return nil }
-        return one + other
     }
 }

@@ -27,6 +27,7 @@ package struct BreakListDocument: GatewayDocument {
         package var leftOut: [String]?
         package var signals: [BreakListDocument.Signal]?
         package var publishedAs: String?
+        package var variants: [BreakListDocument.Variant]?
 
         package static let documentDescription = DocumentDescription(
             name: "Break",
@@ -66,8 +67,36 @@ package struct BreakListDocument: GatewayDocument {
                     .breakID,
                     "The id with which it was published after a signal had opened it; requests may name it by either id."
                 ),
+                .optional(
+                    "variants",
+                    .array(of: .document(BreakListDocument.Variant.self)),
+                    "Its variants beside default, whose ads are those above, in the order in which they are tried; absent where there are none."
+                ),
             ]
         )
+    }
+
+    /// A list of ads for some listeners.
+    package struct Variant: GatewayDocument {
+        package var name: String
+        package var conditions: [String]
+        package var ads: Int
+
+        package static let documentDescription = DocumentDescription(fields: [
+            DocumentField("name", .text),
+            DocumentField(
+                "conditions",
+                .array(of: .text),
+                "All must hold, for instance device=phone|car or region!=de."
+            ),
+            DocumentField("ads", .count, "How many."),
+        ])
+
+        init(_ variant: VariantInfo) {
+            self.name = variant.name
+            self.conditions = variant.conditions.map(\.description)
+            self.ads = variant.advertisementCount
+        }
     }
 
     /// The signals of one event of one source about a break.
@@ -142,6 +171,7 @@ extension BreakListDocument.Break {
         self.revision = info.revision
         self.signals = info.signals.isEmpty ? nil : info.signals.map { BreakListDocument.Signal($0) }
         self.publishedAs = info.publishedAs?.description
+        self.variants = info.variants.isEmpty ? nil : info.variants.map { BreakListDocument.Variant($0) }
     }
 }
 

@@ -43,8 +43,12 @@ package struct OutcomeDocument: GatewayDocument {
                 "The listener's session as the ledger has it; another name once it was forgotten."
             ),
             DocumentField("ad", .text),
-            DocumentField("ordinal", .count, "The place of the ad in its break, counted from 0."),
-            DocumentField("variant", .count, "Which choice of ads the listener was handed."),
+            DocumentField(
+                "ordinal",
+                .count,
+                "The number of the ad in its break: 256 times the variant, and the place in its list from 0."
+            ),
+            DocumentField("variant", .count, "The number of the variant that the listener was handed; 0: default."),
             DocumentField("outcome", .oneOf(Outcome.Kind.wordList)),
             DocumentField(
                 "evidence",

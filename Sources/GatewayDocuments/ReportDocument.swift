@@ -17,10 +17,8 @@ package struct ReportDocument: GatewayDocument {
         package var failed: Int64
         package var unknown: Int64
         /// Outcomes of the same kind that reached the log: not those that the gateway's memory answered.
-        ///
-        /// They leave no rows, and contradictions leave none.
-        package var repeats: Int64?
-        package var contradictions: Int64?
+        package var repeats: Int64
+        package var contradictions: Int64
         package var inferred: Int64
         package var heardMilliseconds: Int64
         package var muted: Int64
@@ -37,12 +35,8 @@ package struct ReportDocument: GatewayDocument {
                 DocumentField("ignored", .count),
                 DocumentField("failed", .count),
                 DocumentField("unknown", .count, "Delivered and without an outcome."),
-                .optional("repeats", .count, "Outcomes that came again; absent in a report by variant."),
-                .optional(
-                    "contradictions",
-                    .count,
-                    "Outcomes that say something else than what stands; absent in a report by variant."
-                ),
+                DocumentField("repeats", .count, "Outcomes that came again."),
+                DocumentField("contradictions", .count, "Outcomes that say something else than what stands."),
                 DocumentField("inferred", .count, "Of `played`: concluded from the time that passed."),
                 DocumentField("heardMilliseconds", .count, "Of `played`: what was heard of them together."),
                 DocumentField("muted", .count, "Of `played`."),
@@ -57,6 +51,8 @@ package struct ReportDocument: GatewayDocument {
         package var id: String
         package var title: String
         package var durationMilliseconds: Int64
+        package var variant: UInt32?
+        package var variantName: String?
         package var counts: Counts
 
         package static let documentDescription = DocumentDescription(
@@ -65,6 +61,12 @@ package struct ReportDocument: GatewayDocument {
                 DocumentField("id", .text),
                 DocumentField("title", .text),
                 DocumentField("durationMilliseconds", .count),
+                .optional(
+                    "variant",
+                    .count,
+                    "The number of its variant, 0 of default; absent where the break has no variants."
+                ),
+                .optional("variantName", .text, "The name of its variant; absent where the break has no variants."),
                 DocumentField("counts", .document(Counts.self)),
             ]
         )
@@ -152,7 +154,7 @@ package struct ReportDocument: GatewayDocument {
                 "How far the ledger has read each lane of the event log."
             ),
             .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
-            .optional("variant", .count, "Of which choice of ads these are the counts; absent: of all."),
+            .optional("variant", .count, "Of the ads of which variant these are the counts; absent: of all."),
         ]
     )
 
@@ -192,9 +194,9 @@ extension ReportDocument {
     ///   - heads: the newest record of each lane, as far as it is known.
     package init(_ report: Report, heads: [Lane: UInt64]) {
         self.variant = report.variant
-        self.breaks = report.breaks.map { Break($0, gaps: report.gaps, isPart: report.variant != nil) }
+        self.breaks = report.breaks.map { Break($0, gaps: report.gaps) }
         self.complete = report.complete
-        self.total = Counts(report.total, balanced: report.balances, isPart: report.variant != nil)
+        self.total = Counts(report.total, balanced: report.balances)
         self.balanced = report.balances
         self.lanes = Self.progress(report.offsets, heads: heads)
         let last = report.lookedThrough ?? report.breaks.last?.summary.number
@@ -216,8 +218,7 @@ extension ReportDocument.Break {
     /// - Parameters:
     ///   - each: the break.
     ///   - gaps: records that are lost.
-    ///   - isPart: whether it is what the sessions of one variant did.
-    fileprivate init(_ each: Report.Break, gaps: [LedgerGap], isPart: Bool) {
+    fileprivate init(_ each: Report.Break, gaps: [LedgerGap]) {
         let summary = each.summary
         self.stream = summary.key.stream.description
         self.break = summary.key.id.description
@@ -235,17 +236,15 @@ extension ReportDocument.Break {
         let missing = gaps.filter { $0.mayHold(published: summary.published, end: summary.end) }
         self.missing = each.complete ? nil : missing.map(\.sentence).joined(separator: " ")
         self.balanced = each.balances
-        self.total = ReportDocument.Counts(each.total, balanced: self.balanced, isPart: isPart)
+        self.total = ReportDocument.Counts(each.total, balanced: self.balanced)
         self.ads = each.advertisements.map { advertisement in
             ReportDocument.Advertisement(
                 id: advertisement.id.description,
                 title: advertisement.title,
                 durationMilliseconds: advertisement.duration.milliseconds,
-                counts: ReportDocument.Counts(
-                    advertisement.counts,
-                    balanced: advertisement.counts.balances,
-                    isPart: isPart
-                )
+                variant: summary.variants.isEmpty ? nil : advertisement.variant,
+                variantName: summary.name(ofVariant: advertisement.variant),
+                counts: ReportDocument.Counts(advertisement.counts, balanced: advertisement.counts.balances)
             )
         }
     }
@@ -253,14 +252,14 @@ extension ReportDocument.Break {
 
 extension ReportDocument.Counts {
     /// `balanced` is said apart: a sum may balance although its parts do not.
-    init(_ counts: OutcomeCounts, balanced: Bool, isPart: Bool) {
+    init(_ counts: OutcomeCounts, balanced: Bool) {
         self.delivered = counts.delivered
         self.played = counts.played
         self.ignored = counts.ignored
         self.failed = counts.failed
         self.unknown = counts.unknown
-        self.repeats = isPart ? nil : counts.repeats
-        self.contradictions = isPart ? nil : counts.contradictions
+        self.repeats = counts.repeats
+        self.contradictions = counts.contradictions
         self.inferred = counts.inferred
         self.heardMilliseconds = counts.heardMilliseconds
         self.muted = counts.muted

@@ -8,6 +8,7 @@ extension ReportDocument {
         "stream", "break", "advertisement", "title", "start", "end", "delivered", "played", "ignored", "failed",
         "unknown",
         "inferred", "repeats", "contradictions", "heard_ms", "settled", "clicked", "complete", "variant",
+        "variant_name",
     ]
 
     /// The names, and a line for each ad of each break, without the ends of lines.
@@ -20,15 +21,16 @@ extension ReportDocument {
                     each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? "",
                 ]
                 // Numbers and words of our own need no quotes; what is missing from books that do not balance is negative.
-                let numbers: [Int64?] = [
+                let numbers: [Int64] = [
                     counts.delivered, counts.played, counts.ignored, counts.failed, counts.unknown,
                     counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds,
                 ]
-                // An unknown value is an empty cell, and so is the variant if it means all.
+                // A break without variants has empty cells for them, unless one was asked for.
+                let variant = advertisement.variant ?? self.variant
                 let rest =
-                    numbers.map { $0.map { "\($0)" } ?? "" }
+                    numbers.map { "\($0)" }
                     + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]
-                    + [self.variant.map { "\($0)" } ?? ""]
+                    + [variant.map { "\($0)" } ?? "", Self.csvCell(advertisement.variantName ?? "")]
                 lines.append((texts.map(Self.csvCell) + rest).joined(separator: ","))
             }
         }

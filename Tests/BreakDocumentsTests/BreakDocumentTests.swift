@@ -45,6 +45,46 @@ struct BreakDocumentTests {
         #expect(try Self.publish(#""preStream":true,"#).preStream)
     }
 
+    @Test func `variants have their conditions and ads, and the longest list gives the duration`() throws {
+        let ad = #"{"id":"b","duration":"45s","media":[{"url":"https://a/c.mp3"}]}"#
+        let cars = #"{"name":"cars","if":[{"attribute":"device","is":"car"}],"ads":[\#(ad)]}"#
+        let abroad = #"{"name":"abroad","if":[{"attribute":"region","isNot":["de","at"]}],"ads":[\#(Self.ad)]}"#
+        let publish = try Self.publish(#""variants":[\#(cars),\#(abroad)],"#)
+        #expect(publish.duration == .seconds(45) && publish.advertisements.map(\.id.description) == ["a"])
+        #expect(publish.variants.map(\.name) == ["cars", "abroad"])
+        #expect(publish.variants.map { $0.conditions.map(\.description) } == [["device=car"], ["region!=de|at"]])
+        #expect(publish.variants[0].advertisements.map(\.id.description) == ["b"])
+        #expect(try Self.publish(#""variants":[\#(cars)],"duration":"30s","#).duration == .seconds(30))
+        #expect(try Self.publish(#""variants":[],"#).variants.isEmpty)
+        let update = try BreakDocument.update(try Self.key(), Array(#"{"variants":[\#(cars)]}"#.utf8))
+        #expect(update.variants?.map(\.name) == ["cars"] && update.advertisements == nil)
+        #expect(try BreakDocument.update(try Self.key(), Array(#"{"variants":[]}"#.utf8)).variants == [])
+        #expect(try AdsDocument.readVariants(Array(#"{"variants":[\#(cars)]}"#.utf8)).map(\.name) == ["cars"])
+    }
+
+    @Test func `a fault in a variant is told with its place`() throws {
+        func reason(_ variant: String) -> String? {
+            Self.fault { _ = try Self.publish(#""variants":[\#(variant)],"#) }?.description
+        }
+        let ads = #""ads":[\#(Self.ad)]"#
+        #expect(reason(#"{"if":[],\#(ads)}"#)?.contains("variants[0].name: it is missing") == true)
+        #expect(reason(#"{"name":"a",\#(ads)}"#)?.contains("variants[0].if: it is missing") == true)
+        #expect(reason(#"{"name":"a","if":[]}"#)?.contains("variants[0].ads: it is missing") == true)
+        #expect(
+            reason(#"{"name":"a","if":[{"attribute":"b"}],\#(ads)}"#)?.contains("give one of is and isNot") == true
+        )
+        #expect(
+            reason(#"{"name":"a","if":[{"attribute":"b","is":"c","isNot":"d"}],\#(ads)}"#)?
+                .contains("give one of is and isNot") == true
+        )
+        #expect(
+            reason(#"{"name":"a","if":[{"attribute":"b","is":[1]}],\#(ads)}"#)?.contains("an array of strings") == true
+        )
+        #expect(reason(#"{"name":"a","if":[],"ads":[{"id":"x"}]}"#)?.contains("variants[0].ads[0].") == true)
+        let list = Self.fault { _ = try AdsDocument.read(Array(#"{\#(ads),"variants":[]}"#.utf8)) }
+        #expect(list?.description.contains("there is no such field") == true, "an ad list has no variants")
+    }
+
     @Test func `ads are as the document has them until they are checked`() throws {
         let url = "https://a/grün.mp3"
         let ad = #"{"id":"a","duration":1.5,"title":"","media":[{"url":"\#(url)","width":0}]}"#

@@ -103,6 +103,32 @@ struct PublishingTests {
         }
     }
 
+    @Test func `variants are published, told, and changed apart from the ads`() async throws {
+        try await RouterGateway.with { gateway in
+            let client = makeClient(gateway.endpoint)
+            var each = AdBreak.sample()
+            each.variants = [
+                AdVariant(name: "cars", conditions: [.init("device", isAnyOf: ["car"])], advertisements: [.spot("c")]),
+                AdVariant(
+                    name: "abroad",
+                    conditions: [.init("region", isNoneOf: ["de", "at"])],
+                    advertisements: [.spot("d"), .spot("e")]
+                ),
+            ]
+            let first = try await client.publish(each)
+            #expect(first.variants.map(\.name) == ["cars", "abroad"])
+            #expect(first.variants.map(\.advertisementCount) == [1, 2])
+            #expect(first.variants[1].conditions.map(\.description) == ["region!=de|at"])
+            var change = BreakChange()
+            change.variants = [each.variants[1]]
+            let changed = try await client.update(stream: "radio1", breakID: "noon", change)
+            #expect(changed.variants.map(\.name) == ["abroad"])
+            #expect(changed.advertisementCount == first.advertisementCount)
+            each.variants[0].conditions = []
+            await #expect(throws: BroadcastError.self) { try await client.publish(each) }
+        }
+    }
+
     @Test func `a break is postponed, once where it is said from when, and the answer tells its revision`() async throws
     {
         try await RouterGateway.with { gateway in

@@ -20,7 +20,7 @@ extension SeededGenerator {
     mutating func publish(_ key: BreakKey? = nil) -> BroadcastRequest.Publish {
         let preStream = self.bool()
         let start = preStream ? nil : self.maybe { $0.breakStart() }
-        return BroadcastRequest.Publish(
+        var publish = BroadcastRequest.Publish(
             key: key ?? self.key(),
             start: start,
             duration: self.maybe { $0.breakDuration() },
@@ -30,6 +30,26 @@ extension SeededGenerator {
             endMode: self.pick(EndMode.allCases),
             hold: start == nil ? self.maybe { $0.milliseconds(1...WireLimits.holdMillisecondsMax) } : nil
         )
+        publish.variants = self.maybe { $0.variants() } ?? []
+        return publish
+    }
+
+    mutating func variants() -> [AudienceVariant] {
+        (0..<Int(self.number(0...3)))
+            .map { index in
+                let keys = ["device", "région", "k\u{301}"].prefix(Int(self.number(1...3)))
+                return AudienceVariant(
+                    name: "v\(index)",
+                    conditions: keys.map { key in
+                        AudienceVariant.Condition(
+                            key: key,
+                            values: self.list(1...3) { "\($0.number(0...9))é" },
+                            isNegated: self.bool()
+                        )
+                    },
+                    advertisements: self.advertisements()
+                )
+            }
     }
 
     mutating func punch() -> BroadcastRequest.Punch {
@@ -43,7 +63,10 @@ extension SeededGenerator {
             duration: self.maybe { $0.breakDuration() },
             advertisements: self.maybe { $0.advertisements() }
         )
-        if update.start == nil, update.duration == nil, update.advertisements == nil { update.start = .now }
+        update.variants = self.maybe { $0.variants() }
+        if update.start == nil, update.duration == nil, update.advertisements == nil, update.variants == nil {
+            update.start = .now
+        }
         return update
     }
 
@@ -206,7 +229,8 @@ extension SeededGenerator {
             firstAdvertisementTitle: self.words(),
             revision: self.number(0...UInt64(Int64.max)),
             signals: self.breakSignals().byPrecedence,
-            publishedAs: self.maybe { $0.breakID() }
+            publishedAs: self.maybe { $0.breakID() },
+            variants: self.variants().map { VariantInfo($0) }
         )
     }
 

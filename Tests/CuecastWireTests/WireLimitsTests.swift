@@ -25,7 +25,74 @@ struct WireLimitsTests {
         }
     }
 
-    static let all: [Bounded] = Self.identifiers + Self.requests + Self.advertisements + Self.breaks + Self.frames
+    static let all: [Bounded] =
+        Self.identifiers + Self.requests + Self.advertisements + Self.breaks + Self.frames + Self.variants
+
+    private static func variant(
+        _ name: String = "v",
+        values: [String] = ["b"],
+        key: String = "a",
+        advertisements: Int = 1
+    ) throws -> AudienceVariant {
+        AudienceVariant(
+            name: name,
+            conditions: [.init(key: key, values: values)],
+            advertisements: try (0..<advertisements)
+                .map {
+                    AdvertisementContent(
+                        id: try AdvertisementID("ad\($0)"),
+                        title: "",
+                        duration: .seconds(1),
+                        media: [.init(url: "http://h/", type: "")]
+                    )
+                }
+        )
+    }
+
+    /// Reads a publication, and a change, with variants.
+    private static func read(_ variants: [AudienceVariant]) throws {
+        let key = BreakKey(stream: try StreamID("s"), id: try BreakID("b"))
+        var publish = BroadcastRequest.Publish(
+            key: key,
+            start: .now,
+            advertisements: try Self.variant().advertisements
+        )
+        publish.variants = variants
+        var update = BroadcastRequest.Update(key: key)
+        update.variants = variants
+        for kind in [.publish(publish), .update(update)] as [BroadcastRequest.Kind] {
+            let request = BroadcastRequest(id: 1, kind: kind)
+            _ = try BroadcastRequest(decoding: request.encoded())
+            _ = try request.checked()
+        }
+    }
+
+    private static let variants: [Bounded] = [
+        // `default` is one of them.
+        Bounded("variantsPerBreakMax", "variants", WireLimits.variantsPerBreakMax) { count in
+            try Self.read(try (1..<count).map { try Self.variant("v\($0)") })
+        },
+        Bounded("variantNameBytesMax", "the name of a variant", WireLimits.variantNameBytesMax) {
+            try Self.read([try Self.variant(Raw.text($0))])
+        },
+        Bounded("valuesPerConditionMax", "values of a condition", WireLimits.valuesPerConditionMax) { count in
+            try Self.read([try Self.variant(values: (0..<count).map { "\($0)" })])
+        },
+        Bounded("attributesMax", "conditions of a variant", WireLimits.attributesMax) { count in
+            var variant = try Self.variant()
+            variant.conditions = (0..<count).map { .init(key: "k\($0)", values: ["b"]) }
+            try Self.read([variant])
+        },
+        Bounded("attributeBytesMax", "the key of a condition", WireLimits.attributeBytesMax) {
+            try Self.read([try Self.variant(key: Raw.text($0))])
+        },
+        Bounded("attributeBytesMax", "a value of a condition", WireLimits.attributeBytesMax) {
+            try Self.read([try Self.variant(values: [Raw.text($0)])])
+        },
+        Bounded("advertisementsPerBreakMax", "advertisements of a variant", WireLimits.advertisementsPerBreakMax) {
+            try Self.read([try Self.variant(advertisements: $0)])
+        },
+    ]
 
     private static let identifiers: [Bounded] = [
         Bounded("streamIDBytesMax", "a stream id", WireLimits.streamIDBytesMax) { _ = try StreamID(Raw.text($0)) },
@@ -270,6 +337,31 @@ struct WireLimitsTests {
         },
     ]
 
+    @Test func `what a variant must not be is refused with the rule`() throws {
+        func fault(_ change: (inout AudienceVariant) -> Void) throws -> String {
+            var variant = try Self.variant()
+            change(&variant)
+            do {
+                try Self.read([try Self.variant("first"), variant])
+                return "accepted"
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(try fault { _ in } == "accepted")
+        #expect(try fault { $0.name = "first" }.contains("the name first is there twice"))
+        #expect(try fault { $0.name = "default" }.contains("the variant default is the break's own list"))
+        #expect(try fault { $0.name = "a b" }.contains("a variant's name"))
+        #expect(try fault { $0.conditions = [] }.contains("needs a condition"))
+        #expect(try fault { $0.conditions += $0.conditions }.contains("two conditions about the attribute a"))
+        #expect(try fault { $0.conditions[0].values = [] }.contains("has a key, and values"))
+        #expect(try fault { $0.conditions[0].values = [""] }.contains("has a key, and values"))
+        #expect(try fault { $0.conditions[0].key = "" }.contains("has a key, and values"))
+        #expect(try fault { $0.conditions[0].values = ["\u{7}"] }.contains("control characters"))
+        #expect(try fault { $0.advertisements = [] }.contains("a break needs at least one"))
+        #expect(try fault { $0.advertisements += $0.advertisements }.contains("is listed twice"))
+    }
+
     private static func publish(_ advertisements: [[UInt8]]) throws -> BroadcastRequest {
         try BroadcastRequest(decoding: Raw.publish(advertisements: advertisements))
     }
@@ -303,7 +395,8 @@ struct WireLimitsTests {
             #expect(found == bounded.maximum + 1)
             #expect(error?.status == .tooLarge)
         case .invalid:
-            let isName = ["sessionBytes", "adListNameBytesMax", "signalSourceBytesMax"].contains(bounded.limit)
+            let names = ["sessionBytes", "adListNameBytesMax", "signalSourceBytesMax", "variantNameBytesMax"]
+            let isName = names.contains(bounded.limit)
             #expect(isName || bounded.limit.contains("ID"), "ids and names say their whole rule")
         default: Issue.record("\(String(describing: error))")
         }

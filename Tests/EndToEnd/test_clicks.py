@@ -34,7 +34,7 @@ class Clicks(unittest.TestCase):
         said = {name: each["clicked"] for name, each in counts.items()}
         printed = self.gateway.run("report", "--stream", "s", "--format", "csv")
         rows = list(csv.DictReader(io.StringIO(printed)))
-        self.assertEqual(printed.splitlines()[0].split(",")[-3:], ["clicked", "complete", "variant"])
+        self.assertEqual(printed.splitlines()[0].split(",")[-4:], ["clicked", "complete", "variant", "variant_name"])
         self.assertEqual({row["advertisement"]: int(row["clicked"]) for row in rows}, said)
         for row in rows:
             self.assertEqual(row["played"], str(counts[row["advertisement"]]["played"]))

@@ -111,15 +111,13 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(part, [row for row in whole if row["advertisement"] == "b"])
         self.assertEqual(get(self.gateway, "/v1/reports?to=2001-01-01T00:00:00Z&format=csv")[1].count("\r\n"), 1)
 
-    def test_the_one_variant_that_there_is_has_all_numbers_but_those_without_rows(self):
+    def test_the_one_variant_that_there_is_has_all_numbers(self):
         self.publish()
         self.listeners(5)
         self.gateway.report("radio1", "noon")
         path = "/v1/streams/radio1/breaks/noon/report"
         whole = json.loads(get(self.gateway, path)[1])
         part = json.loads(get(self.gateway, path + "?variant=0")[1])
-        for counts in [whole["total"]] + [each["counts"] for each in whole["breaks"][0]["ads"]] + [whole["breaks"][0]["total"]]:
-            self.assertEqual((counts.pop("repeats"), counts.pop("contradictions")), (0, 0))
         self.assertEqual(part.pop("variant"), 0)
         self.assertEqual(part, whole)
         self.assertGreater(part["total"]["delivered"], 0)
@@ -130,7 +128,7 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(printed.pop("variant"), 0)
         self.assertEqual(printed["breaks"], part["breaks"])
         rows = list(csv.DictReader(io.StringIO(self.gateway.run(*named, "--variant", "0", "--format", "csv"))))
-        self.assertEqual({(row["variant"], row["repeats"]) for row in rows}, {("0", "")})
+        self.assertEqual({(row["variant"], row["repeats"]) for row in rows}, {("0", "0")})
         self.gateway.run("report", "--variant", "0", code=64)
 
 

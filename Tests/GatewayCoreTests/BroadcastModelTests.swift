@@ -64,7 +64,7 @@ struct BroadcastModelTests {
                 try #require(each.record.endMode == expected.endMode, "\(said)")
                 try #require(each.record.revision == expected.revision, "\(said)")
                 try #require(each.record.advertisements == expected.advertisements, "\(said)")
-                try #require(each.encoded == EncodedAdvertisements(expected.advertisements), "\(said)")
+                try #require(each.encoded == [EncodedAdvertisements(expected.advertisements)], "\(said)")
             }
             kept += breaks.count
             // Whatever the model thinks: a break can be played, or its state says that it cannot.

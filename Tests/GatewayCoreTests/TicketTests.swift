@@ -30,6 +30,7 @@ struct TicketTests {
                 protectedStreams: [StreamPattern("prem*")].compactMap(\.self),
                 checksTokens: checksTokens
             )
+            $0.audiences = AudiencePolicy(rules: [.init(streams: .every, tokenKeys: ["tier", "0", "1", "2", "3"])])
         }
         counter.handler.keys = try Self.ring()
         counter.push = .free
@@ -366,7 +367,8 @@ struct TicketTests {
         }
         #expect(refusal.status == .tooLarge)
         #expect(
-            refusal.sentence == "What the token says is too long for a ticket; the limit ticketBytesMax is 1024."
+            refusal.sentence
+                == "What the token and the join say is too long for a ticket; the limit ticketBytesMax is 1024."
         )
     }
 

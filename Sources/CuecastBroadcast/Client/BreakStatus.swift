@@ -63,6 +63,16 @@ public struct BreakStatus: Hashable, Sendable {
         public var isCancelled: Bool
     }
 
+    /// Other ads of the break, for some listeners.
+    public struct Variant: Hashable, Sendable {
+        /// Its name.
+        public var name: String
+        /// The conditions for a listener to get its ads; all hold.
+        public var conditions: [AdVariant.Condition]
+        /// How many ads it has.
+        public var advertisementCount: Int
+    }
+
     /// The stream's id.
     public var stream: String
     /// The break's id.
@@ -101,6 +111,8 @@ public struct BreakStatus: Hashable, Sendable {
     ///
     /// Requests may name the break by either id.
     public var publishedAs: String?
+    /// The variants beside `default`, in the order in which they are tried; the numbers above are of `default`.
+    public var variants: [Variant] = []
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date
 }

@@ -137,6 +137,11 @@ public final class BroadcastClient: Sendable {
             for each in advertisements { contents.append(try each.wire) }
             update.advertisements = contents
         }
+        if let variants = change.variants {
+            var contents: [AudienceVariant] = []
+            for each in variants { contents.append(try each.wire) }
+            update.variants = contents
+        }
         return try await self.change(.update(update), expectedRevision)
     }
 

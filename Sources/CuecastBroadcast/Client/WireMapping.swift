@@ -115,6 +115,7 @@ extension AdBreak {
             }
             if let duration = self.duration { publish.duration = try wireDuration(duration, field: "duration") }
             for each in self.advertisements { publish.advertisements.append(try each.wire) }
+            for each in self.variants { publish.variants.append(try each.wire) }
             publish.exact = self.isExact
             publish.endMode = self.endMode.wire
             return publish
@@ -152,7 +153,18 @@ extension BreakStatus {
             revision: info.revision,
             signals: info.signals.map { Signal($0) },
             publishedAs: info.publishedAs?.description,
+            variants: info.variants.map { Variant($0) },
             gatewayTime: Date(now)
+        )
+    }
+}
+
+extension BreakStatus.Variant {
+    fileprivate init(_ variant: VariantInfo) {
+        self.init(
+            name: variant.name,
+            conditions: variant.conditions.map { AdVariant.Condition($0) },
+            advertisementCount: variant.advertisementCount
         )
     }
 }

@@ -55,6 +55,8 @@ public struct AdBreak: Hashable, Sendable {
     public var duration: Duration?
     /// The advertisements that play, first to last; 1 to 64.
     public var advertisements: [AdvertisementDescription]
+    /// Other ads for some listeners, in the order in which they are tried; at most 31.
+    public var variants: [AdVariant] = []
     /// Whether listeners that come late get only what fits into the rest of the break, so that no ad is cut.
     public var isExact: Bool
     /// The effect of an early end on the playing ad, unless the end says otherwise.
@@ -84,9 +86,11 @@ public struct AdBreak: Hashable, Sendable {
         self.endMode = .cut
     }
 
-    /// How long the ads play together.
+    /// How long the ads play together; of a break with variants those of the longest list.
     public var advertisementsDuration: Duration {
-        self.advertisements.reduce(.zero) { $0 + $1.duration }
+        ([self.advertisements] + self.variants.map(\.advertisements))
+            .map { list in list.reduce(.zero) { $0 + $1.duration } }
+            .max() ?? .zero
     }
 }
 
@@ -108,6 +112,8 @@ public struct BreakChange: Hashable, Sendable {
     public var duration: Duration?
     /// Other ads; possible until the break is announced.
     public var advertisements: [AdvertisementDescription]?
+    /// The variants from now on, all of them; possible until the break is announced.
+    public var variants: [AdVariant]?
 
     /// A change of what is not nil.
     ///

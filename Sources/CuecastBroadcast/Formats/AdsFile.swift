@@ -87,4 +87,23 @@ public enum AdsFile {
             throw AdsFileError(line: error.line, field: error.field, reason: error.reason)
         }
     }
+
+    /// The variants of a file, in the order in which they are tried.
+    ///
+    /// ```json
+    /// { "variants": [ { "name": "cars", "if": [ { "attribute": "device", "is": "car" } ], "ads": [ … ] } ] }
+    /// ```
+    ///
+    /// A condition has `is` or `isNot`, with one value or an array of them. The ads are written as in ``read(_:)``.
+    ///
+    /// - Parameter document: the bytes of the file, in UTF-8.
+    /// - Returns: At least one variant.
+    /// - Throws: ``AdsFileError`` with the first thing that is wrong.
+    public static func readVariants(_ document: some Sequence<UInt8>) throws(AdsFileError) -> [AdVariant] {
+        do throws(DocumentFault) {
+            return try AdsDocument.readVariants(document).map { AdVariant($0) }
+        } catch {
+            throw AdsFileError(line: error.line, field: error.field, reason: error.reason)
+        }
+    }
 }

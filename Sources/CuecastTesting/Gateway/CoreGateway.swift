@@ -209,13 +209,15 @@ package struct CoreGateway: Sendable {
             found = each
             return each.number != row.breakNumber
         }
-        guard let each = found, each.number == row.breakNumber else {
+        guard let each = found, each.number == row.breakNumber,
+            let list = each.record.list(of: AdOrdinal.variant(of: row.ordinal))
+        else {
             preconditionFailure("an outcome is recorded of a break that is on the board")
         }
         return StandingOutcome(
             session: row.session,
             key: each.key,
-            outcome: Outcome(row.outcome, of: each.record.advertisements[Int(row.ordinal)].id)
+            outcome: Outcome(row.outcome, of: list[AdOrdinal.place(of: row.ordinal)].id)
         )
     }
 

@@ -19,8 +19,6 @@ package struct LedgerBooks: Sendable {
         var through: UInt64 = 0
         /// The ordinal of the first advertisement in the largest batch that a session was handed.
         var batches: [SessionID: UInt32] = [:]
-        /// Which choice of ads that batch was; 0 for sessions that are not here.
-        var variants: [SessionID: UInt32] = [:]
         var outcomes: [Key: OutcomeDetails] = [:]
         var repeats: [UInt32: Int64] = [:]
         var contradictions: [UInt32: Int64] = [:]
@@ -65,7 +63,6 @@ package struct LedgerBooks: Sendable {
         guard self.counts(delivery.breakNumber) else { return }
         if let before = self.books[delivery.breakNumber]?.batches[delivery.session], before <= delivery.first { return }
         self.books[delivery.breakNumber, default: .init()].batches[delivery.session] = delivery.first
-        self.books[delivery.breakNumber]?.variants[delivery.session] = delivery.variant
     }
 
     /// Counts an outcome.
@@ -94,7 +91,7 @@ package struct LedgerBooks: Sendable {
     ///
     /// - Parameters:
     ///   - now: decides which breaks are settled.
-    ///   - variant: only what sessions with this choice of ads did; `nil`: all.
+    ///   - variant: only of the ads of this variant; `nil`: all.
     ///   - isWanted: says of which breaks.
     /// - Returns: one entry for each of them, newest first.
     package func entries(
@@ -106,13 +103,13 @@ package struct LedgerBooks: Sendable {
             .compactMap { book in book.summary.map { (book, $0) } }
             .filter { isWanted($0.1) }
             .sorted { $0.1.number > $1.1.number }
-            .map { book, summary in (variant.map { book.part($0) } ?? book).entry(summary, now: now) }
-    }
-
-    /// How many rows a store has of a break, sessions and outcomes together; `nil`: these rows were forgotten.
-    package func rowCount(of number: BreakNumber) -> Int? {
-        guard let book = self.books[number], !book.isFrozen else { return nil }
-        return Int(book.sessions) + book.outcomes.count
+            .map { book, summary in
+                var entry = book.entry(summary, now: now)
+                guard let variant else { return entry }
+                entry.advertisements.removeAll { $0.variant != variant }
+                entry.sessions = Int64(book.batches.values.count { AdOrdinal.variant(of: $0) == variant })
+                return entry
+            }
     }
 
     /// Forgets the sessions' rows of breaks that ended before an instant, and the totals of breaks that ended before another.
@@ -143,27 +140,10 @@ extension LedgerBooks.Book {
         Report.Break(
             summary: summary,
             sessions: self.sessions,
-            advertisements: summary.advertisements.enumerated()
-                .map { index, advertisement in
-                    Report.Advertisement(
-                        id: advertisement.id,
-                        title: advertisement.title,
-                        duration: advertisement.duration,
-                        counts: self.counts(of: UInt32(index))
-                    )
-                },
+            advertisements: zip(summary.ordinals, summary.advertisements)
+                .map { Report.Advertisement($1, counts: self.counts(of: $0)) },
             settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false
         )
-    }
-
-    /// The outcomes of sessions with one choice of ads; repeats and contradictions belong to no session.
-    fileprivate func part(_ variant: UInt32) -> Self {
-        var part = self
-        part.batches = self.batches.filter { self.variants[$0.key] ?? 0 == variant }
-        part.outcomes = self.outcomes.filter { self.variants[$0.key.session] ?? 0 == variant }
-        part.repeats = [:]
-        part.contradictions = [:]
-        return part
     }
 
     fileprivate var sessions: Int64 {
@@ -172,7 +152,7 @@ extension LedgerBooks.Book {
 
     private func counts(of ordinal: UInt32) -> OutcomeCounts {
         let outcomes = self.outcomes.filter { $0.key.ordinal == ordinal }
-        let handed = self.batches.filter { $0.value <= ordinal }.map(\.key)
+        let handed = self.batches.filter { AdOrdinal.batch(from: $0.value, holds: ordinal) }.map(\.key)
         let delivered = Set(handed).union(outcomes.keys.map(\.session))
         var counts = OutcomeCounts()
         counts.delivered = Int64(delivered.count)

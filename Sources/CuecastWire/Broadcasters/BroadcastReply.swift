@@ -60,6 +60,8 @@ package struct BreakInfo: Hashable, Sendable {
     package var signals: [SignalClaim]
     /// The id with which a broadcaster published it after a signal had opened it; `nil`: none did.
     package var publishedAs: BreakID?
+    /// Its variants beside `default`, in the order in which they are tried.
+    package var variants: [VariantInfo]
 
     package init(
         key: BreakKey,
@@ -78,7 +80,8 @@ package struct BreakInfo: Hashable, Sendable {
         broadcaster: String = "",
         revision: UInt64 = 0,
         signals: [SignalClaim] = [],
-        publishedAs: BreakID? = nil
+        publishedAs: BreakID? = nil,
+        variants: [VariantInfo] = []
     ) {
         self.key = key
         self.state = state
@@ -97,6 +100,7 @@ package struct BreakInfo: Hashable, Sendable {
         self.revision = revision
         self.signals = signals
         self.publishedAs = publishedAs
+        self.variants = variants
     }
 }
 
@@ -221,6 +225,7 @@ package struct BroadcastReply: Hashable, Sendable {
 extension BreakInfo {
     init(wire: Cuecast_V1_BreakInfo) throws(WireError) {
         try requireAtMost(BreakSignals.claimsPerBreakMax, wire.signals.count, limit: "claimsPerBreakMax")
+        try requireAtMost(WireLimits.variantsPerBreakMax, wire.variants.count, limit: "variantsPerBreakMax")
         self.init(
             key: try BreakKey(wire.stream, wire.breakID),
             state: try requireKnown(wire.state, field: "state") { BreakState(rawValue: $0.rawValue) },
@@ -238,7 +243,8 @@ extension BreakInfo {
             broadcaster: wire.broadcaster,
             revision: min(wire.revision, UInt64(Int64.max)),
             signals: try wire.signals.map { (claim) throws(WireError) in try SignalClaim(wire: claim) },
-            publishedAs: wire.publishedAs.isEmpty ? nil : try BreakID(wire.publishedAs)
+            publishedAs: wire.publishedAs.isEmpty ? nil : try BreakID(wire.publishedAs),
+            variants: wire.variants.map { VariantInfo(wire: $0) }
         )
     }
 
@@ -262,6 +268,7 @@ extension BreakInfo {
             $0.revision = self.revision
             $0.signals = self.signals.map(\.wire)
             if let id = self.publishedAs { $0.publishedAs = id.description }
+            $0.variants = self.variants.map(\.wire)
         }
     }
 }

@@ -43,11 +43,13 @@ extension BroadcastRequest.Kind {
         switch self {
         case .publish(var publish):
             try publish.check(publish.advertisements) { $0 }
+            publish.variants = try AudienceVariant.checked(publish.variants)
             return .publish(publish)
         case .punch(var punch):
             punch.start = punch.start?.cutToMilliseconds
             return .punch(punch)
         case .update(var update):
+            if let variants = update.variants { update.variants = try AudienceVariant.checked(variants) }
             try update.check(update.advertisements) { $0 }
             return .update(update)
         case .end, .cancel: return self
@@ -113,7 +115,7 @@ extension BroadcastRequest.Update {
         self.start = self.start?.cutToMilliseconds
         self.duration = try breakDuration(self.duration)
         if let sources { self.advertisements = try AdvertisementContent.list(sources, content) }
-        if self.start == nil && self.duration == nil && self.advertisements == nil {
+        if self.start == nil && self.duration == nil && self.advertisements == nil && self.variants == nil {
             throw .invalid(field: "update", rule: "it changes nothing")
         }
     }
@@ -200,11 +202,12 @@ extension BroadcastRequest.Kind {
             publish.key.encodedByteCount + Self.size(publish.start, publish.duration, publish.advertisements)
                 + EncodedSize.flag(publish.preStream) + EncodedSize.flag(publish.exact)
                 + EncodedSize.number(UInt(publish.endMode.rawValue))
-                + (publish.hold.map { EncodedSize.present($0.inMilliseconds) } ?? 0)
+                + (publish.hold.map { EncodedSize.present($0.inMilliseconds) } ?? 0) + Self.size(publish.variants)
         case .punch(let punch): punch.key.encodedByteCount + Self.size(punch.start, nil, [])
         case .update(let update):
             update.key.encodedByteCount + Self.size(update.start, update.duration, update.advertisements ?? [])
-                + EncodedSize.flag(update.advertisements != nil)
+                + EncodedSize.flag(update.advertisements != nil) + Self.size(update.variants ?? [])
+                + EncodedSize.flag(update.variants != nil)
         case .end(let end):
             end.key.encodedByteCount + EncodedSize.number(UInt(end.endMode?.rawValue ?? 0))
                 + (end.at.map { EncodedSize.present($0.microseconds) } ?? 0)
@@ -220,6 +223,10 @@ extension BroadcastRequest.Kind {
         case .removeList(let name): EncodedSize.text(name.description)
         case .lists(let name): EncodedSize.text(name?.description ?? "")
         }
+    }
+
+    private static func size(_ variants: [AudienceVariant]) -> Int {
+        variants.reduce(0) { $0 + EncodedSize.message($1.encodedByteCount) }
     }
 
     /// The rules that publications, punches and updates have in common.

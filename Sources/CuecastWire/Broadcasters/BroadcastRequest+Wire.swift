@@ -146,6 +146,7 @@ extension BroadcastRequest.Publish {
             hold: wire.hasHoldMs ? .milliseconds(wire.holdMs) : nil
         )
         try self.check(wire.advertisements) { AdvertisementContent(wire: $0) }
+        self.variants = try AudienceVariant.list(wire: wire.variants)
     }
 
     var wire: Cuecast_V1_Publish {
@@ -159,6 +160,7 @@ extension BroadcastRequest.Publish {
             $0.exact = self.exact
             $0.endMode = self.endMode.wire
             if let hold = self.hold { $0.holdMs = hold.inMilliseconds }
+            $0.variants = self.variants.map(\.wire)
         }
     }
 }
@@ -187,6 +189,10 @@ extension BroadcastRequest.Update {
             start: wire.hasStart ? try BreakStart(wire: wire.start) : nil,
             duration: wire.hasDurationMs ? .milliseconds(wire.durationMs) : nil
         )
+        guard wire.replaceVariants || wire.variants.isEmpty else {
+            throw .invalid(field: "replace_variants", rule: "it is set where there are variants")
+        }
+        if wire.replaceVariants { self.variants = try AudienceVariant.list(wire: wire.variants) }
         try self.check(wire.replaceAdvertisements ? wire.advertisements : nil) { AdvertisementContent(wire: $0) }
     }
 
@@ -199,6 +205,10 @@ extension BroadcastRequest.Update {
             if let advertisements = self.advertisements {
                 $0.advertisements = advertisements.map(\.wire)
                 $0.replaceAdvertisements = true
+            }
+            if let variants = self.variants {
+                $0.variants = variants.map(\.wire)
+                $0.replaceVariants = true
             }
         }
     }

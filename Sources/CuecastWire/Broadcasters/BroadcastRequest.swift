@@ -35,6 +35,8 @@ package struct BroadcastRequest: Hashable, Sendable {
         /// The most that the break lasts; `nil`: until it is ended.
         package var duration: Duration?
         package var advertisements: [AdvertisementContent]
+        /// Other advertisements for some listeners, in the order in which they are tried.
+        package var variants: [AudienceVariant] = []
         package var preStream: Bool
         /// Late batches hold only what fits into the rest of the break.
         package var exact: Bool
@@ -78,8 +80,10 @@ package struct BroadcastRequest: Hashable, Sendable {
         package var key: BreakKey
         package var start: BreakStart?
         package var duration: Duration?
-        /// `nil`: they stay.
+        /// Those of `default`; `nil`: they stay.
         package var advertisements: [AdvertisementContent]?
+        /// The other variants, all of them; `nil`: they stay.
+        package var variants: [AudienceVariant]?
 
         package init(
             key: BreakKey,

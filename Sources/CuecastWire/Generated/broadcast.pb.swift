@@ -369,6 +369,9 @@ nonisolated struct Cuecast_V1_Publish: Sendable {
   /// Clears the value of `holdMs`. Subsequent reads from it will return its default value.
   mutating func clearHoldMs() {self._holdMs = nil}
 
+  /// Other advertisements for some listeners: the first variant whose conditions all hold, else `advertisements`, the variant `default`.
+  var variants: [Cuecast_V1_Variant] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -376,6 +379,44 @@ nonisolated struct Cuecast_V1_Publish: Sendable {
   fileprivate var _start: Cuecast_V1_Start? = nil
   fileprivate var _durationMs: UInt32? = nil
   fileprivate var _holdMs: UInt32? = nil
+}
+
+/// Advertisements for the listeners whose attributes fit.
+nonisolated struct Cuecast_V1_Variant: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Unique in its break, and not "default"; the same rule as for a break id.
+  var name: String = String()
+
+  /// All must hold; at least one, each about another attribute.
+  var conditions: [Cuecast_V1_AttributeCondition] = []
+
+  var advertisements: [Cuecast_V1_Advertisement] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// What is asked of one attribute of a listener.
+nonisolated struct Cuecast_V1_AttributeCondition: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var key: String = String()
+
+  /// The attribute has one of these values, byte by byte; at least one.
+  var values: [String] = []
+
+  /// It has none of them, or the listener does not have the attribute.
+  var negated: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 /// Starts a cued break.
@@ -438,6 +479,11 @@ nonisolated struct Cuecast_V1_Update: Sendable {
   var advertisements: [Cuecast_V1_Advertisement] = []
 
   var replaceAdvertisements: Bool = false
+
+  /// With `replace_variants`: the new ones, without those that are left out.
+  var variants: [Cuecast_V1_Variant] = []
+
+  var replaceVariants: Bool = false
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -982,11 +1028,33 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
     set {_uniqueStorage()._publishedAs = newValue}
   }
 
+  /// Its variants beside `default`, in the order in which they are tried; the numbers of `advertisement_count` are of `default`.
+  var variants: [Cuecast_V1_VariantInfo] {
+    get {_storage._variants}
+    set {_uniqueStorage()._variants = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+nonisolated struct Cuecast_V1_VariantInfo: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var name: String = String()
+
+  var conditions: [Cuecast_V1_AttributeCondition] = []
+
+  var advertisementCount: UInt32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -1312,7 +1380,7 @@ nonisolated extension Cuecast_V1_Start: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Cuecast_V1_Publish: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Publish"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}start\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}pre_stream\0\u{1}exact\0\u{3}end_mode\0\u{3}hold_ms\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}start\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}pre_stream\0\u{1}exact\0\u{3}end_mode\0\u{3}hold_ms\0\u{1}variants\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1329,6 +1397,7 @@ nonisolated extension Cuecast_V1_Publish: SwiftProtobuf.Message, SwiftProtobuf._
       case 7: try { try decoder.decodeSingularBoolField(value: &self.exact) }()
       case 8: try { try decoder.decodeSingularEnumField(value: &self.endMode) }()
       case 9: try { try decoder.decodeSingularUInt32Field(value: &self._holdMs) }()
+      case 10: try { try decoder.decodeRepeatedMessageField(value: &self.variants) }()
       default: break
       }
     }
@@ -1366,6 +1435,9 @@ nonisolated extension Cuecast_V1_Publish: SwiftProtobuf.Message, SwiftProtobuf._
     try { if let v = self._holdMs {
       try visitor.visitSingularUInt32Field(value: v, fieldNumber: 9)
     } }()
+    if !self.variants.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.variants, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1379,6 +1451,87 @@ nonisolated extension Cuecast_V1_Publish: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.exact != rhs.exact {return false}
     if lhs.endMode != rhs.endMode {return false}
     if lhs._holdMs != rhs._holdMs {return false}
+    if lhs.variants != rhs.variants {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_Variant: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Variant"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}conditions\0\u{1}advertisements\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.conditions) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.advertisements) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.conditions.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.conditions, fieldNumber: 2)
+    }
+    if !self.advertisements.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.advertisements, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Variant, rhs: Cuecast_V1_Variant) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.conditions != rhs.conditions {return false}
+    if lhs.advertisements != rhs.advertisements {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_AttributeCondition: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".AttributeCondition"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}values\0\u{1}negated\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.values) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.negated) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    if !self.values.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.values, fieldNumber: 2)
+    }
+    if self.negated != false {
+      try visitor.visitSingularBoolField(value: self.negated, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_AttributeCondition, rhs: Cuecast_V1_AttributeCondition) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.values != rhs.values {return false}
+    if lhs.negated != rhs.negated {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1430,7 +1583,7 @@ nonisolated extension Cuecast_V1_Punch: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Cuecast_V1_Update: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Update"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}start\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}replace_advertisements\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}start\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}replace_advertisements\0\u{1}variants\0\u{3}replace_variants\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1444,6 +1597,8 @@ nonisolated extension Cuecast_V1_Update: SwiftProtobuf.Message, SwiftProtobuf._M
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
       case 5: try { try decoder.decodeRepeatedMessageField(value: &self.advertisements) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.replaceAdvertisements) }()
+      case 7: try { try decoder.decodeRepeatedMessageField(value: &self.variants) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.replaceVariants) }()
       default: break
       }
     }
@@ -1472,6 +1627,12 @@ nonisolated extension Cuecast_V1_Update: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.replaceAdvertisements != false {
       try visitor.visitSingularBoolField(value: self.replaceAdvertisements, fieldNumber: 6)
     }
+    if !self.variants.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.variants, fieldNumber: 7)
+    }
+    if self.replaceVariants != false {
+      try visitor.visitSingularBoolField(value: self.replaceVariants, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1482,6 +1643,8 @@ nonisolated extension Cuecast_V1_Update: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs._durationMs != rhs._durationMs {return false}
     if lhs.advertisements != rhs.advertisements {return false}
     if lhs.replaceAdvertisements != rhs.replaceAdvertisements {return false}
+    if lhs.variants != rhs.variants {return false}
+    if lhs.replaceVariants != rhs.replaceVariants {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2201,7 +2364,7 @@ nonisolated extension Cuecast_V1_SignalClaim: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakInfo"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0\u{1}signals\0\u{3}published_as\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0\u{1}signals\0\u{3}published_as\0\u{1}variants\0")
 
   fileprivate class _StorageClass {
     var _stream: String = String()
@@ -2222,6 +2385,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
     var _revision: UInt64 = 0
     var _signals: [Cuecast_V1_SignalClaim] = []
     var _publishedAs: String = String()
+    var _variants: [Cuecast_V1_VariantInfo] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2250,6 +2414,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       _revision = source._revision
       _signals = source._signals
       _publishedAs = source._publishedAs
+      _variants = source._variants
     }
   }
 
@@ -2286,6 +2451,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
         case 17: try { try decoder.decodeRepeatedMessageField(value: &_storage._signals) }()
         case 18: try { try decoder.decodeSingularStringField(value: &_storage._publishedAs) }()
+        case 19: try { try decoder.decodeRepeatedMessageField(value: &_storage._variants) }()
         default: break
         }
       }
@@ -2352,6 +2518,9 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       if !_storage._publishedAs.isEmpty {
         try visitor.visitSingularStringField(value: _storage._publishedAs, fieldNumber: 18)
       }
+      if !_storage._variants.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._variants, fieldNumber: 19)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2379,10 +2548,51 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
         if _storage._revision != rhs_storage._revision {return false}
         if _storage._signals != rhs_storage._signals {return false}
         if _storage._publishedAs != rhs_storage._publishedAs {return false}
+        if _storage._variants != rhs_storage._variants {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_VariantInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".VariantInfo"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}conditions\0\u{3}advertisement_count\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.conditions) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.advertisementCount) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.conditions.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.conditions, fieldNumber: 2)
+    }
+    if self.advertisementCount != 0 {
+      try visitor.visitSingularUInt32Field(value: self.advertisementCount, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_VariantInfo, rhs: Cuecast_V1_VariantInfo) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.conditions != rhs.conditions {return false}
+    if lhs.advertisementCount != rhs.advertisementCount {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

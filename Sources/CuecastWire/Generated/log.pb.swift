@@ -302,78 +302,84 @@ nonisolated struct Cuecast_V1_RulesEntry: Sendable {
 ///
 /// A kind of its own, and no field beside the others: a version that does not know it would pass over the condition, and come to another
 /// board; so it refuses the log.
-nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
+nonisolated struct Cuecast_V1_ExpectingEntry: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// As expected_revision of BroadcastRequest.
-  var revision: UInt64 = 0
+  var revision: UInt64 {
+    get {_storage._revision}
+    set {_uniqueStorage()._revision = newValue}
+  }
 
-  var kind: Cuecast_V1_ExpectingEntry.OneOf_Kind? = nil
+  var kind: OneOf_Kind? {
+    get {return _storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
 
   var publish: Cuecast_V1_PublishEntry {
     get {
-      if case .publish(let v)? = kind {return v}
+      if case .publish(let v)? = _storage._kind {return v}
       return Cuecast_V1_PublishEntry()
     }
-    set {kind = .publish(newValue)}
+    set {_uniqueStorage()._kind = .publish(newValue)}
   }
 
   var punch: Cuecast_V1_PunchEntry {
     get {
-      if case .punch(let v)? = kind {return v}
+      if case .punch(let v)? = _storage._kind {return v}
       return Cuecast_V1_PunchEntry()
     }
-    set {kind = .punch(newValue)}
+    set {_uniqueStorage()._kind = .punch(newValue)}
   }
 
   var update: Cuecast_V1_UpdateEntry {
     get {
-      if case .update(let v)? = kind {return v}
+      if case .update(let v)? = _storage._kind {return v}
       return Cuecast_V1_UpdateEntry()
     }
-    set {kind = .update(newValue)}
+    set {_uniqueStorage()._kind = .update(newValue)}
   }
 
   var end: Cuecast_V1_End {
     get {
-      if case .end(let v)? = kind {return v}
+      if case .end(let v)? = _storage._kind {return v}
       return Cuecast_V1_End()
     }
-    set {kind = .end(newValue)}
+    set {_uniqueStorage()._kind = .end(newValue)}
   }
 
   var cancel: Cuecast_V1_Cancel {
     get {
-      if case .cancel(let v)? = kind {return v}
+      if case .cancel(let v)? = _storage._kind {return v}
       return Cuecast_V1_Cancel()
     }
-    set {kind = .cancel(newValue)}
+    set {_uniqueStorage()._kind = .cancel(newValue)}
   }
 
   var postpone: Cuecast_V1_PostponeEntry {
     get {
-      if case .postpone(let v)? = kind {return v}
+      if case .postpone(let v)? = _storage._kind {return v}
       return Cuecast_V1_PostponeEntry()
     }
-    set {kind = .postpone(newValue)}
+    set {_uniqueStorage()._kind = .postpone(newValue)}
   }
 
   var putList: Cuecast_V1_PutList {
     get {
-      if case .putList(let v)? = kind {return v}
+      if case .putList(let v)? = _storage._kind {return v}
       return Cuecast_V1_PutList()
     }
-    set {kind = .putList(newValue)}
+    set {_uniqueStorage()._kind = .putList(newValue)}
   }
 
   var removeList: Cuecast_V1_RemoveList {
     get {
-      if case .removeList(let v)? = kind {return v}
+      if case .removeList(let v)? = _storage._kind {return v}
       return Cuecast_V1_RemoveList()
     }
-    set {kind = .removeList(newValue)}
+    set {_uniqueStorage()._kind = .removeList(newValue)}
   }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -391,6 +397,8 @@ nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
   }
 
   init() {}
+
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
 }
 
 nonisolated struct Cuecast_V1_PublishEntry: Sendable {
@@ -762,7 +770,8 @@ nonisolated struct Cuecast_V1_DeliveryEntry: Sendable {
 
   var variant: UInt32 = 0
 
-  /// The ordinal of the first advertisement in the batch: later requests get fewer.
+  /// The ordinal of the first advertisement in the batch: later requests get fewer. An ordinal names an advertisement across all
+  /// variants of its break: 256 times the variant, and the place in the variant's list.
   var first: UInt32 = 0
 
   var atUs: Int64 = 0
@@ -1044,6 +1053,18 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   var alias: String {
     get {_storage._alias}
     set {_uniqueStorage()._alias = newValue}
+  }
+
+  /// The variants as they are now, beside `advertisements`.
+  var variants: [Cuecast_V1_Variant] {
+    get {_storage._variants}
+    set {_uniqueStorage()._variants = newValue}
+  }
+
+  /// They are the ones that were published: `variants` is empty.
+  var variantsAsPublished: Bool {
+    get {_storage._variantsAsPublished}
+    set {_uniqueStorage()._variantsAsPublished = newValue}
   }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1536,171 +1557,209 @@ nonisolated extension Cuecast_V1_ExpectingEntry: SwiftProtobuf.Message, SwiftPro
   static let protoMessageName: String = _protobuf_package + ".ExpectingEntry"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}revision\0\u{2}\u{9}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{2}\u{4}postpone\0\u{4}\u{3}put_list\0\u{3}remove_list\0")
 
+  fileprivate class _StorageClass {
+    var _revision: UInt64 = 0
+    var _kind: Cuecast_V1_ExpectingEntry.OneOf_Kind?
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _revision = source._revision
+      _kind = source._kind
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.revision) }()
-      case 10: try {
-        var v: Cuecast_V1_PublishEntry?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .publish(let m) = current {v = m}
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
+        case 10: try {
+          var v: Cuecast_V1_PublishEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .publish(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .publish(v)
+          }
+        }()
+        case 11: try {
+          var v: Cuecast_V1_PunchEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .punch(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .punch(v)
+          }
+        }()
+        case 12: try {
+          var v: Cuecast_V1_UpdateEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .update(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .update(v)
+          }
+        }()
+        case 13: try {
+          var v: Cuecast_V1_End?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .end(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .end(v)
+          }
+        }()
+        case 14: try {
+          var v: Cuecast_V1_Cancel?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .cancel(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .cancel(v)
+          }
+        }()
+        case 18: try {
+          var v: Cuecast_V1_PostponeEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .postpone(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .postpone(v)
+          }
+        }()
+        case 21: try {
+          var v: Cuecast_V1_PutList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .putList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .putList(v)
+          }
+        }()
+        case 22: try {
+          var v: Cuecast_V1_RemoveList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .removeList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .removeList(v)
+          }
+        }()
+        default: break
         }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .publish(v)
-        }
-      }()
-      case 11: try {
-        var v: Cuecast_V1_PunchEntry?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .punch(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .punch(v)
-        }
-      }()
-      case 12: try {
-        var v: Cuecast_V1_UpdateEntry?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .update(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .update(v)
-        }
-      }()
-      case 13: try {
-        var v: Cuecast_V1_End?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .end(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .end(v)
-        }
-      }()
-      case 14: try {
-        var v: Cuecast_V1_Cancel?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .cancel(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .cancel(v)
-        }
-      }()
-      case 18: try {
-        var v: Cuecast_V1_PostponeEntry?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .postpone(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .postpone(v)
-        }
-      }()
-      case 21: try {
-        var v: Cuecast_V1_PutList?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .putList(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .putList(v)
-        }
-      }()
-      case 22: try {
-        var v: Cuecast_V1_RemoveList?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .removeList(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .removeList(v)
-        }
-      }()
-      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.revision != 0 {
-      try visitor.visitSingularUInt64Field(value: self.revision, fieldNumber: 1)
-    }
-    switch self.kind {
-    case .publish?: try {
-      guard case .publish(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
-    }()
-    case .punch?: try {
-      guard case .punch(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-    }()
-    case .update?: try {
-      guard case .update(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-    }()
-    case .end?: try {
-      guard case .end(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
-    }()
-    case .cancel?: try {
-      guard case .cancel(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
-    }()
-    case .postpone?: try {
-      guard case .postpone(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
-    }()
-    case .putList?: try {
-      guard case .putList(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
-    }()
-    case .removeList?: try {
-      guard case .removeList(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
-    }()
-    case nil: break
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._revision != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._revision, fieldNumber: 1)
+      }
+      switch _storage._kind {
+      case .publish?: try {
+        guard case .publish(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+      }()
+      case .punch?: try {
+        guard case .punch(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+      }()
+      case .update?: try {
+        guard case .update(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      }()
+      case .end?: try {
+        guard case .end(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+      }()
+      case .cancel?: try {
+        guard case .cancel(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+      }()
+      case .postpone?: try {
+        guard case .postpone(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+      }()
+      case .putList?: try {
+        guard case .putList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      }()
+      case .removeList?: try {
+        guard case .removeList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
+      }()
+      case nil: break
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_ExpectingEntry, rhs: Cuecast_V1_ExpectingEntry) -> Bool {
-    if lhs.revision != rhs.revision {return false}
-    if lhs.kind != rhs.kind {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._revision != rhs_storage._revision {return false}
+        if _storage._kind != rhs_storage._kind {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2516,7 +2575,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0\u{1}signals\0\u{1}alias\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0\u{1}signals\0\u{1}alias\0\u{1}variants\0\u{3}variants_as_published\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -2541,6 +2600,8 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _trace: Data = Data()
     var _signals: Cuecast_V1_BreakSignals? = nil
     var _alias: String = String()
+    var _variants: [Cuecast_V1_Variant] = []
+    var _variantsAsPublished: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2573,6 +2634,8 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _trace = source._trace
       _signals = source._signals
       _alias = source._alias
+      _variants = source._variants
+      _variantsAsPublished = source._variantsAsPublished
     }
   }
 
@@ -2613,6 +2676,8 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 20: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
         case 21: try { try decoder.decodeSingularMessageField(value: &_storage._signals) }()
         case 22: try { try decoder.decodeSingularStringField(value: &_storage._alias) }()
+        case 23: try { try decoder.decodeRepeatedMessageField(value: &_storage._variants) }()
+        case 24: try { try decoder.decodeSingularBoolField(value: &_storage._variantsAsPublished) }()
         default: break
         }
       }
@@ -2691,6 +2756,12 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       if !_storage._alias.isEmpty {
         try visitor.visitSingularStringField(value: _storage._alias, fieldNumber: 22)
       }
+      if !_storage._variants.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._variants, fieldNumber: 23)
+      }
+      if _storage._variantsAsPublished != false {
+        try visitor.visitSingularBoolField(value: _storage._variantsAsPublished, fieldNumber: 24)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2722,6 +2793,8 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._trace != rhs_storage._trace {return false}
         if _storage._signals != rhs_storage._signals {return false}
         if _storage._alias != rhs_storage._alias {return false}
+        if _storage._variants != rhs_storage._variants {return false}
+        if _storage._variantsAsPublished != rhs_storage._variantsAsPublished {return false}
         return true
       }
       if !storagesAreEqual {return false}

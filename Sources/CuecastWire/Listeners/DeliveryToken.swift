@@ -28,9 +28,9 @@ package struct BreakNumber: Hashable, Sendable, Comparable, CustomStringConverti
 package struct DeliveryToken: Hashable, Sendable {
     package let session: SessionID
     package let breakNumber: BreakNumber
-    /// Which choice of advertisements; 0 is the only one so far.
+    /// Which variant of the break; 0: `default`.
     package let variant: UInt32
-    /// The ordinal of the first advertisement of the batch; 0 where there is no signature.
+    /// The place in its variant's list of the first advertisement of the batch; 0 where there is no signature.
     package let first: UInt8
     /// When the batch was handed out, by the gateway's clock; the earliest instant that there is where there is no signature.
     package let issued: Timestamp

@@ -32,9 +32,9 @@ package struct AcknowledgementGroup: Hashable, Sendable {
     package struct Delivery: Hashable, Sendable {
         package var session: SessionID
         package var breakNumber: BreakNumber
-        /// Which of the break's batches it was; 0 while each break has one.
+        /// Which variant of the break it was; 0: `default`.
         package var variant: UInt32
-        /// The ordinal of the first advertisement in the batch: later requests get fewer.
+        /// The ordinal of the first advertisement in the batch, across all variants: later requests get fewer.
         package var first: UInt32
         package var at: Timestamp
 

@@ -30,6 +30,8 @@ package struct BreakRecord: Hashable, Sendable {
     package var duration: Duration?
     /// As they are now, in the order of their ordinals.
     package var advertisements: [AdvertisementContent]
+    /// The variants as they are now, beside `advertisements`.
+    package var variants: [AudienceVariant]
     package var announce: Timestamp
     package var window: RequestWindow
     package var phase: Phase
@@ -64,6 +66,7 @@ package struct BreakRecord: Hashable, Sendable {
         self.start = publish.start
         self.duration = publish.request.duration
         self.advertisements = publish.request.advertisements
+        self.variants = publish.request.variants
         self.announce = publish.announce
         self.window = publish.window
         self.phase = .scheduled
@@ -244,6 +247,7 @@ extension BreakRecord {
         if !wire.advertisementsAsPublished {
             self.advertisements = try AdvertisementContent.list(wire: wire.advertisements)
         }
+        if !wire.variantsAsPublished { self.variants = try AudienceVariant.list(wire: wire.variants) }
         self.announce = Timestamp(microseconds: wire.announceUs)
         self.window = RequestWindow(wire: wire.window)
         self.phase = try requireKnown(wire.phase, field: "phase") { Phase(rawValue: $0.rawValue) }
@@ -272,6 +276,12 @@ extension BreakRecord {
                 $0.advertisementsAsPublished = true
             } else {
                 $0.advertisements = self.advertisements.map(\.wire)
+            }
+            // A break without variants has no field about them.
+            if self.variants != self.publish.request.variants {
+                $0.variants = self.variants.map(\.wire)
+            } else if !self.variants.isEmpty {
+                $0.variantsAsPublished = true
             }
             $0.announceUs = self.announce.microseconds
             $0.window = self.window.wire

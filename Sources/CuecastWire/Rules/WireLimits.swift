@@ -13,8 +13,14 @@ package enum WireLimits {
     package static let breakIDBytesMax = 64
     /// The longest advertisement id, in bytes.
     package static let advertisementIDBytesMax = 128
-    /// The most advertisements in one break.
+    /// The most advertisements in one list of a break; each variant has one.
     package static let advertisementsPerBreakMax = 64
+    /// The most variants of one break, `default` included.
+    package static let variantsPerBreakMax = 32
+    /// The longest name of a variant, in bytes.
+    package static let variantNameBytesMax = 64
+    /// The most values in one condition of a variant.
+    package static let valuesPerConditionMax = 64
     /// The most media files of one advertisement.
     package static let mediaFilesPerAdvertisementMax = 32
     /// The most tracking URLs of one advertisement.

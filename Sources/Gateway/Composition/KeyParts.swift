@@ -41,7 +41,11 @@ struct KeyParts: Sendable {
         self.listeners = identity.map { EndpointIdentity($0) }
         self.messages = KeyHolder(keys.messages)
         self.rules = ListenerRulesHolder(
-            ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)
+            ListenerRules(
+                protectedStreams: configuration.protectedStreams,
+                forgotten: forgotten,
+                audiences: configuration.audiencePolicy
+            )
         )
         self.webSocketOrigins = WebSocketOrigins(configuration.webSocketOriginPatterns)
         self.tokens = keys.tokens.map { TokenChecks(now: common.now, check: $0) }

@@ -110,6 +110,7 @@ extension GatewayConfiguration {
         settings.headInterval = self.headInterval
         settings.lease = self.lease
         settings.tickets = TicketRule(protectedStreams: self.protectedStreams, checksTokens: checksTokens)
+        settings.audiences = self.audiencePolicy
         return settings
     }
 

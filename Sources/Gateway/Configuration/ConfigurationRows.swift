@@ -331,6 +331,20 @@ extension ConfigurationTable {
         )
         .explained("Tokens", "operations/tokens.md#tokens-for-listeners")
         .reloadable,
+        text(
+            "listeners.attributes",
+            "attributes of listeners that choose their variant of a break, by stream, with `;` between the rules; empty: none",
+            \.audiences
+        ) { text in
+            do throws(AudiencePolicyFault) {
+                _ = try AudiencePolicy(text: text)
+                return nil
+            } catch {
+                return "it must be rules for attributes: \(error)"
+            }
+        }
+        .explained("Audiences", "broadcasters/audiences.md#which-attributes-count")
+        .reloadable,
         duration(
             "listeners.stalledTimeout",
             "how long a listener may read nothing of its pending bytes",

@@ -92,6 +92,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenerTokenAudience = "cuecast"
     /// Streams that ask listeners for a token.
     package var protectedStreams: [StreamPattern] = []
+    /// The attributes of listeners that choose their variant, as `AudiencePolicy` reads it; empty: none.
+    package var audiences = ""
     /// How long a listener may read nothing of its pending bytes before its connection is closed.
     package var stalledTimeout: Duration = SettingDefaults.stalledTimeout
     /// How long a shutdown waits for answers that were promised.
@@ -186,6 +188,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpReads: HTTPOpenReads {
         self.httpOpenReads ?? (self.http.map { Self.isLoopback("tcp://" + $0) } ?? true ? .all : .metrics)
     }
+
+    /// The attributes of listeners that choose their variant.
+    ///
+    /// A checked configuration has no rule that cannot be read.
+    package var audiencePolicy: AudiencePolicy { (try? AudiencePolicy(text: self.audiences)) ?? AudiencePolicy() }
 
     /// The origins whose pages may listen.
     ///

@@ -133,7 +133,10 @@ final class ListenerService: Service {
             requestsPerSecondMax: Double(configuration.limits[.requestsPerSessionPerSecondMax])
         )
         // A listener of a stream that asks for a token from now on is closed within a second if it showed none.
-        self.tools.rules.change { $0.protectedStreams = configuration.protectedStreams }
+        self.tools.rules.change {
+            $0.protectedStreams = configuration.protectedStreams
+            $0.audiences = configuration.audiencePolicy
+        }
     }
 
     /// The stream of a session, and the subject of its token if that is counted; `nil`: it does not listen.

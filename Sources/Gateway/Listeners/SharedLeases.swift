@@ -90,6 +90,10 @@ final class SharedLeases: LeaseTable {
         }
     }
 
+    func deliveredOrdinal(of number: BreakNumber, to session: SessionID) -> UInt32? {
+        self.withPart(of: session) { $0.deliveredOrdinal(of: number, to: session) }
+    }
+
     func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool {
         self.withPart(of: session) { $0.noteBatch(of: number, from: first, to: session) }
     }

@@ -11,10 +11,11 @@ package struct Break: Sendable {
     /// Safety: it is changed only through a reference that is known to be the only one; what is shared is constant.
     private final class Kept: @unchecked Sendable {
         var record: BreakRecord
-        var encoded: EncodedAdvertisements?
+        /// By the number of the variant.
+        var encoded: [EncodedAdvertisements]?
         var contentBytes: Int
 
-        init(_ record: BreakRecord, encoded: EncodedAdvertisements?, contentBytes: Int) {
+        init(_ record: BreakRecord, encoded: [EncodedAdvertisements]?, contentBytes: Int) {
             self.record = record
             self.encoded = encoded
             self.contentBytes = contentBytes
@@ -31,7 +32,8 @@ package struct Break: Sendable {
         if record.advertisements == record.publish.request.advertisements {
             record.advertisements = record.publish.request.advertisements
         }
-        let encoded = record.condensed ? nil : EncodedAdvertisements(record.advertisements)
+        if record.variants == record.publish.request.variants { record.variants = record.publish.request.variants }
+        let encoded = record.condensed ? nil : record.lists.map { EncodedAdvertisements($0) }
         self.kept = Kept(record, encoded: encoded, contentBytes: Self.contentBytes(of: record, encoded))
     }
 
@@ -44,8 +46,8 @@ package struct Break: Sendable {
         }
     }
 
-    /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
-    package var encoded: EncodedAdvertisements? { self.kept.encoded }
+    /// The advertisements as bytes for batches, by the number of the variant; `nil` once no listener can ask for them any more.
+    package var encoded: [EncodedAdvertisements]? { self.kept.encoded }
     /// The size at which its advertisements are counted.
     private var contentBytes: Int { self.kept.contentBytes }
 
@@ -63,23 +65,34 @@ package struct Break: Sendable {
         record.publish.request.key = self.key
         record.broadcaster = broadcaster
         record.advertisements = publish.request.advertisements
+        record.variants = publish.request.variants
         record.endMode = publish.request.endMode
         record.signals?.opened = false
         self = Break(record)
     }
 
     /// Gives it other advertisements.
-    mutating func setAdvertisements(_ advertisements: [AdvertisementContent]) {
+    ///
+    /// - Parameters:
+    ///   - advertisements: those of `default`.
+    ///   - variants: the other ones.
+    mutating func setAdvertisements(_ advertisements: [AdvertisementContent], _ variants: [AudienceVariant]) {
         var record = self.record
         record.advertisements = advertisements
-        let encoded = EncodedAdvertisements(advertisements)
+        record.variants = variants
+        let encoded = record.lists.map { EncodedAdvertisements($0) }
         self.kept = Kept(record, encoded: encoded, contentBytes: Self.contentBytes(of: record, encoded))
     }
 
-    private static func contentBytes(of record: BreakRecord, _ encoded: EncodedAdvertisements?) -> Int {
-        let published = record.publish.request.advertisements
-        var bytes = published.reduce(0) { $0 + $1.memoryBytes } + (encoded?.bytes.count ?? 0)
-        if record.advertisements != published { bytes += record.advertisements.reduce(0) { $0 + $1.memoryBytes } }
+    private static func contentBytes(of record: BreakRecord, _ encoded: [EncodedAdvertisements]?) -> Int {
+        let published = record.publish.request
+        var bytes = published.advertisements.reduce(0) { $0 + $1.memoryBytes }
+        bytes += published.variants.reduce(0) { $0 + $1.memoryBytes }
+        bytes += encoded?.reduce(0) { $0 + $1.bytes.count } ?? 0
+        if record.advertisements != published.advertisements {
+            bytes += record.advertisements.reduce(0) { $0 + $1.memoryBytes }
+        }
+        if record.variants != published.variants { bytes += record.variants.reduce(0) { $0 + $1.memoryBytes } }
         return bytes
     }
 
@@ -149,6 +162,8 @@ package struct Break: Sendable {
         record.condensed = true
         record.advertisements = record.advertisements.map(\.condensed)
         record.publish.request.advertisements = record.publish.request.advertisements.map(\.condensed)
+        record.variants = record.variants.map(\.condensed)
+        record.publish.request.variants = record.publish.request.variants.map(\.condensed)
         return Break(record)
     }
 
@@ -201,7 +216,8 @@ package struct Break: Sendable {
             broadcaster: self.record.broadcaster,
             revision: self.record.revision,
             signals: self.record.signals?.byPrecedence ?? [],
-            publishedAs: self.record.alias
+            publishedAs: self.record.alias,
+            variants: self.record.variants.map { VariantInfo($0) }
         )
     }
 
@@ -217,9 +233,11 @@ package struct Break: Sendable {
             cancelled: self.record.phase == .cancelled,
             expired: self.record.phase == .expired,
             preStream: self.preStream,
-            advertisements: self.record.advertisements.map {
-                BreakSummary.Advertisement(id: $0.id, title: $0.title, duration: $0.duration)
-            }
+            advertisements: self.record.lists.enumerated()
+                .flatMap { variant, list in
+                    list.map { BreakSummary.Advertisement($0, variant: UInt32(variant)) }
+                },
+            variants: self.record.variants.map(\.name)
         )
     }
 
@@ -282,26 +300,29 @@ extension Break {
     /// A listener that comes late begins with the advertisement that others hear now, so that there is no dead air; the
     /// last one is cut at the end. Where the break is exact nothing is cut: the listener gets the most advertisements
     /// from the end of the list that fit into the rest.
-    package var playableSteps: [PlayableStep] {
+    package var playableSteps: [PlayableStep] { self.playableSteps(of: self.record.advertisements) }
+
+    /// The same of another variant's list.
+    package func playableSteps(of advertisements: [AdvertisementContent]) -> [PlayableStep] {
         guard let start = self.record.start, let end = self.end else {
             // Cued or pre-stream: what follows from the start is not known, or does not count.
             let longest = self.record.duration ?? (self.preStream ? nil : self.record.publish.safetyDuration)
-            let first = self.exact ? longest.map { self.firstFitting(into: $0) } ?? 0 : 0
-            guard first < self.record.advertisements.count || !self.exact else { return [] }
+            let first = self.exact ? longest.map { advertisements.firstFitting(into: $0) } ?? 0 : 0
+            guard first < advertisements.count || !self.exact else { return [] }
             return [PlayableStep(until: self.end ?? .latest, first: first)]
         }
         var steps: [PlayableStep] = []
         if self.exact {
             guard start < end else { return [] }
-            let first = self.firstFitting(into: end - start)
-            for (ordinal, rest) in zip(self.record.advertisements.indices, self.rests).dropFirst(first) {
+            let first = advertisements.firstFitting(into: end - start)
+            for (ordinal, rest) in zip(advertisements.indices, advertisements.rests).dropFirst(first) {
                 // Exactly as long as the rest of the list fits.
                 steps.append(PlayableStep(until: min(end, (end - rest) + .microseconds(1)), first: ordinal))
             }
             return steps
         }
         var slotEnd = start
-        for (ordinal, advertisement) in self.record.advertisements.enumerated() where slotEnd < end {
+        for (ordinal, advertisement) in advertisements.enumerated() where slotEnd < end {
             slotEnd = slotEnd + advertisement.duration
             steps.append(PlayableStep(until: min(slotEnd, end), first: ordinal))
         }
@@ -310,17 +331,22 @@ extension Break {
 
     /// Which advertisements are heard by who hears the break from its beginning, as it stands: an exact one leaves out at the start what does not
     /// fit, and in others what would begin at the end or after it never begins.
-    package var heardFromTheBeginning: Range<Int> {
-        let steps = self.playableSteps
+    ///
+    /// - Parameter advertisements: the list of a variant.
+    /// - Returns: their places in the list.
+    package func heardFromTheBeginning(of advertisements: [AdvertisementContent]) -> Range<Int> {
+        let steps = self.playableSteps(of: advertisements)
         guard let first = steps.first?.first, let last = steps.last?.first else { return 0..<0 }
         let isOpen = self.exact || self.record.start == nil || self.end == nil
-        return first..<(isOpen ? self.record.advertisements.count : last + 1)
+        return first..<(isOpen ? advertisements.count : last + 1)
     }
+}
 
+extension [AdvertisementContent] {
     /// How long the list lasts from each advertisement on.
-    private var rests: [Duration] {
+    fileprivate var rests: [Duration] {
         var rest: Duration = .zero
-        return self.record.advertisements.reversed()
+        return self.reversed()
             .map { advertisement in
                 rest += advertisement.duration
                 return rest
@@ -329,8 +355,8 @@ extension Break {
     }
 
     /// Where the longest tail of the list begins that lasts at most so long; the number of advertisements: none does.
-    private func firstFitting(into longest: Duration) -> Int {
-        self.rests.firstIndex { $0.inMicroseconds <= longest.inMicroseconds } ?? self.record.advertisements.count
+    fileprivate func firstFitting(into longest: Duration) -> Int {
+        self.rests.firstIndex { $0.inMicroseconds <= longest.inMicroseconds } ?? self.count
     }
 }
 
@@ -338,8 +364,30 @@ extension Break {
 package struct PlayableStep: Hashable, Sendable {
     /// By the listener's playhead; at this instant it is over.
     package let until: Timestamp
-    /// The ordinal of the first advertisement.
+    /// The place of the first advertisement in its list.
     package let first: Int
+}
+
+extension BreakRecord {
+    /// All lists of advertisements, by the number of the variant.
+    package var lists: [[AdvertisementContent]] { [self.advertisements] + self.variants.map(\.advertisements) }
+
+    /// The list of a variant; `nil`: there is no such variant.
+    package func list(of variant: UInt32) -> [AdvertisementContent]? {
+        if variant == 0 { return self.advertisements }
+        return variant <= self.variants.count ? self.variants[Int(variant) - 1].advertisements : nil
+    }
+}
+
+extension AudienceVariant {
+    /// About what it takes in memory.
+    fileprivate var memoryBytes: Int {
+        var bytes = 128 + self.name.utf8.count + self.advertisements.reduce(0) { $0 + $1.memoryBytes }
+        for each in self.conditions {
+            bytes += each.values.reduce(64 + each.key.utf8.count) { $0 + 32 + $1.utf8.count }
+        }
+        return bytes
+    }
 }
 
 extension AdvertisementContent {

@@ -240,11 +240,13 @@ extension StreamBoard {
             throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot change any more.")
         }
         let started = each.state(at: now) == .live
-        if let advertisements = update.request.advertisements, advertisements != each.record.advertisements {
+        let advertisements = update.request.advertisements ?? before.advertisements
+        let variants = update.request.variants ?? before.variants
+        if advertisements != before.advertisements || variants != before.variants {
             guard each.record.phase == .scheduled else {
                 throw Refusal(.wrongState, "The break \(id) is announced: its advertisements cannot change any more.")
             }
-            each.setAdvertisements(advertisements)
+            each.setAdvertisements(advertisements, variants)
             guard each.bytes - bytesBefore <= max(0, room) else { throw .boardFull() }
         }
         if let start = update.start, start != before.start {
@@ -466,6 +468,9 @@ extension Break {
         for (mine, theirs) in zip(own.advertisements, advertisements) where mine != theirs {
             return "content of advertisement \(mine.id)"
         }
+        let variants = self.record.condensed ? request.variants.map(\.condensed) : request.variants
+        if own.variants.map(\.name) != variants.map(\.name) { return "list of variants" }
+        for (mine, theirs) in zip(own.variants, variants) where mine != theirs { return "variant \(mine.name)" }
         return nil
     }
 }

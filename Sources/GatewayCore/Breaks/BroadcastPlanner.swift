@@ -109,12 +109,18 @@ package struct BroadcastPlanner: Sendable {
         // A break that a signal opens is not exact, and a broadcaster's own length goes before what signals say.
         case .end, .cancel, .signal, .putList, .removeList, .announce, .expire, .housekeeping, .rules: return nil
         }
-        guard each.exact, each.playableSteps.isEmpty, let last = each.record.advertisements.last else { return nil }
-        return Refusal(
-            .invalid,
-            "The break \(each.key.id) is exact, and not even its last advertisement fits: that lasts"
-                + " \(last.duration.inSecondsText). Make the break longer, or let its last advertisement be cut."
-        )
+        guard each.exact else { return nil }
+        let names = [AudienceVariant.defaultName] + each.record.variants.map(\.name)
+        for (name, list) in zip(names, each.record.lists) where each.playableSteps(of: list).isEmpty {
+            guard let last = list.last else { continue }
+            let variant = names.count == 1 ? "" : " of the variant \(name)"
+            return Refusal(
+                .invalid,
+                "The break \(each.key.id) is exact, and not even its last advertisement\(variant) fits: that lasts"
+                    + " \(last.duration.inSecondsText). Make the break longer, or let its last advertisement be cut."
+            )
+        }
+        return nil
     }
 
     private func entry(

@@ -9,8 +9,15 @@ package struct ListenerRules: Hashable, Sendable {
     package var protectedStreams: [StreamPattern]
     /// Sessions that are refused.
     package var forgotten: ForgottenSessions
+    /// The attributes of listeners that count.
+    package var audiences: AudiencePolicy
 
-    package init(protectedStreams: [StreamPattern] = [], forgotten: ForgottenSessions = .empty()) {
+    package init(
+        protectedStreams: [StreamPattern] = [],
+        forgotten: ForgottenSessions = .empty(),
+        audiences: AudiencePolicy = AudiencePolicy()
+    ) {
+        self.audiences = audiences
         self.protectedStreams = protectedStreams
         self.forgotten = forgotten
     }

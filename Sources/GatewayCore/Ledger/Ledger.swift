@@ -11,10 +11,6 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
     case closed
     /// The stored data differs from the written data: repeating the call does not help.
     case damaged(String)
-    /// A report by variant asks for rows that were forgotten: of this break there are only totals.
-    case rowsForgotten(BreakNumber)
-    /// A report by variant asks for so many rows, more than may be read for one.
-    case tooManyRows(Int)
     /// The store failed, and nothing has changed, as far as it knows; the call may be repeated.
     case failed(String)
 
@@ -24,8 +20,6 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
             "The ledger has the lane \(lane) up to \(applied) and was given \(found)."
         case .closed: "The ledger is closed."
         case .damaged(let reason): "The ledger is damaged: \(reason)"
-        case .rowsForgotten(let number): "Who did what in the break \(number) was forgotten: there are only totals."
-        case .tooManyRows(let count): "The report would be counted from \(count) rows."
         case .failed(let reason): "The ledger failed: \(reason)"
         }
     }
@@ -59,9 +53,7 @@ package protocol Ledger: Sendable {
     /// - Returns: the applied offsets that do: the log may forget what is below them.
     func checkpoint() async throws(LedgerError) -> [Lane: UInt64]
 
-    /// The totals, read at one moment, newest break first; those of one variant are counted from its rows then.
-    ///
-    /// - Throws: of a report by variant also `rowsForgotten`, and `tooManyRows` where there are more than `query.rowsMax`.
+    /// The totals, read at one moment, newest break first.
     func report(_ query: ReportQuery) async throws(LedgerError) -> Report
 
     /// Counts every break anew from its rows and compares with the totals.
@@ -115,11 +107,18 @@ package struct BreakSummary: Hashable, Sendable {
         package var id: AdvertisementID
         package var title: String
         package var duration: Duration
+        /// The number of its variant; 0: `default`.
+        package var variant: UInt32
 
-        package init(id: AdvertisementID, title: String, duration: Duration) {
+        package init(id: AdvertisementID, title: String, duration: Duration, variant: UInt32 = 0) {
             self.id = id
             self.title = title
             self.duration = duration
+            self.variant = variant
+        }
+
+        package init(_ content: AdvertisementContent, variant: UInt32) {
+            self.init(id: content.id, title: content.title, duration: content.duration, variant: variant)
         }
     }
 
@@ -135,6 +134,8 @@ package struct BreakSummary: Hashable, Sendable {
     package var preStream: Bool
     /// In the order of their ordinals.
     package var advertisements: [Advertisement]
+    /// The names of the variants beside `default`: the first one has the number 1.
+    package var variants: [String]
 
     package init(
         number: BreakNumber,
@@ -146,7 +147,8 @@ package struct BreakSummary: Hashable, Sendable {
         cancelled: Bool,
         expired: Bool,
         preStream: Bool,
-        advertisements: [Advertisement]
+        advertisements: [Advertisement],
+        variants: [String] = []
     ) {
         self.number = number
         self.key = key
@@ -158,6 +160,23 @@ package struct BreakSummary: Hashable, Sendable {
         self.expired = expired
         self.preStream = preStream
         self.advertisements = advertisements
+        self.variants = variants
+    }
+
+    /// The ordinals of the advertisements, in their order.
+    package var ordinals: [UInt32] {
+        var places: [UInt32: Int] = [:]
+        return self.advertisements.map { each in
+            let place = places[each.variant, default: 0]
+            places[each.variant] = place + 1
+            return AdOrdinal.of(place, in: each.variant)
+        }
+    }
+
+    /// The name of a variant; `nil`: the break has no variants, or no such one.
+    package func name(ofVariant variant: UInt32) -> String? {
+        guard !self.variants.isEmpty, variant <= self.variants.count else { return nil }
+        return variant == 0 ? AudienceVariant.defaultName : self.variants[Int(variant) - 1]
     }
 }
 

@@ -9,17 +9,13 @@ package struct ReportQuery: Hashable, Sendable {
     package static let breaksMax = 500
     /// The most breaks that are looked at for one report, also where few of them are wanted.
     package static let breaksLookedAtMax = 50_000
-    /// The most rows from which the books of one variant are counted for one report: sessions and outcomes of its breaks together.
-    package static let reportRowsMax = LimitName.reportRowsMax.value
 
     /// `nil`: all streams.
     package var stream: StreamID?
     package var breakID: BreakID?
     /// Only breaks with this ad, and of them only this ad.
     package var advertisement: AdvertisementID?
-    /// Only what sessions did that have this choice of ads; `nil`: all.
-    ///
-    /// The totals are not kept by variant: these are counted from the rows of the break.
+    /// Only the ads of this variant; `nil`: all.
     package var variant: UInt32?
     /// Only breaks that start, or started, at this instant or later.
     package var from: Timestamp?
@@ -29,8 +25,6 @@ package struct ReportQuery: Hashable, Sendable {
     package var before: BreakNumber?
     /// At most `breaksMax`.
     package var limit: Int
-    /// Of a report by variant: from how many rows it may be counted.
-    package var rowsMax = Self.reportRowsMax
     /// The present: decides which breaks are settled.
     package var now: Timestamp
 
@@ -69,11 +63,12 @@ package struct ReportQuery: Hashable, Sendable {
         return self.from.map { $0 <= start } ?? true && self.to.map { start < $0 } ?? true
     }
 
-    /// The requested part of a break: all of it, or one of its ads.
+    /// The requested part of a break: all of it, one of its ads, or those of one variant.
     package func part(of each: Report.Break) -> Report.Break {
-        guard let advertisement else { return each }
+        guard self.advertisement != nil || self.variant != nil else { return each }
         var part = each
-        part.advertisements.removeAll { $0.id != advertisement }
+        if let advertisement { part.advertisements.removeAll { $0.id != advertisement } }
+        if let variant { part.advertisements.removeAll { $0.variant != variant } }
         return part
     }
 }
@@ -135,12 +130,31 @@ package struct Report: Hashable, Sendable {
         package var title: String
         package var duration: Duration
         package var counts: OutcomeCounts
+        /// The number of its variant; 0: `default`.
+        package var variant: UInt32
 
-        package init(id: AdvertisementID, title: String, duration: Duration, counts: OutcomeCounts) {
+        package init(
+            id: AdvertisementID,
+            title: String,
+            duration: Duration,
+            counts: OutcomeCounts,
+            variant: UInt32 = 0
+        ) {
             self.id = id
             self.title = title
             self.duration = duration
             self.counts = counts
+            self.variant = variant
+        }
+
+        package init(_ advertisement: BreakSummary.Advertisement, counts: OutcomeCounts) {
+            self.init(
+                id: advertisement.id,
+                title: advertisement.title,
+                duration: advertisement.duration,
+                counts: counts,
+                variant: advertisement.variant
+            )
         }
     }
 
@@ -188,8 +202,6 @@ package struct Report: Hashable, Sendable {
     /// Records that were lost before they were counted, oldest first.
     package var gaps: [LedgerGap]
     /// Of which variant these are the counts; `nil`: of all.
-    ///
-    /// Of one variant repeats and contradictions are not known, and 0 here.
     package var variant: UInt32?
 
     package init(

@@ -53,7 +53,6 @@ package enum LimitName: String, CaseIterable, Sendable {
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
     case remoteCountsMax
-    case reportRowsMax
     case requestsBehindMax
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
@@ -299,7 +298,6 @@ extension LimitName {
                     "the oldest is forgotten: a repeat of it is logged once more; counted if it was younger than a minute",
                 alerts: false
             )
-        case .reportRowsMax: .init(2_000_000, whenReached: "the report is refused as `TOO_LARGE`", alerts: false)
         case .remoteCountsMax:
             .init(
                 1_000_000,

@@ -67,6 +67,9 @@ package protocol LeaseTable: Sendable {
     /// Notes that a session gets a batch; as ``Leases``.
     mutating func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool
 
+    /// With which ordinal the largest batch of a break began that a session got; `nil`: it got one of another break last, or none.
+    func deliveredOrdinal(of number: BreakNumber, to session: SessionID) -> UInt32?
+
     /// Renews the lease of a session that has one, and takes one request from its allowance; as ``Leases``.
     mutating func allows(_ session: SessionID, at now: Timestamp) -> Bool
 
@@ -297,6 +300,14 @@ package struct Leases: LeaseTable {
         self.leases.values[place].delivered = number
         self.leases.values[place].deliveredFirst = first
         return true
+    }
+
+    /// With which ordinal the largest batch of a break began that a session got; `nil`: it got one of another break last, or none.
+    package func deliveredOrdinal(of number: BreakNumber, to session: SessionID) -> UInt32? {
+        guard let place = self.leases.index(forKey: session), self.leases.values[place].delivered == number else {
+            return nil
+        }
+        return self.leases.values[place].deliveredFirst
     }
 
     /// Renews the lease of a session that has one, and takes one request from its allowance.

@@ -31,8 +31,7 @@ extension ListenerRequestHandler {
     private func check(_ token: DeliveryToken, of session: SessionID, for served: ServedBreak) throws(Refusal) {
         // As for a batch: who guesses names learns nothing of what is planned.
         guard served.isAnnounced else { throw self.missing(served.key) }
-        // There is one choice of advertisements yet: no batch carried another.
-        guard token.session == session, token.breakNumber == served.number, token.variant == 0 else {
+        guard token.session == session, token.breakNumber == served.number, served.has(variant: token.variant) else {
             throw Refusal(
                 .deliveryInvalid,
                 "The delivery is not of this session and the break \(served.key.id)."

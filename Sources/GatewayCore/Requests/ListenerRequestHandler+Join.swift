@@ -51,7 +51,12 @@ extension ListenerRequestHandler {
         guard request.now <= grant.until else {
             throw Refusal(.notAllowed, "The token ended at \(grant.until); join with a new one.")
         }
-        return try self.join(join, with: grant.ticket(of: request.session, to: join.stream), from: peer, &request)
+        var ticket = grant.ticket(of: request.session, to: join.stream)
+        // What an earlier ticket of the session has goes on: a session belongs to one audience for as long as it lasts.
+        ticket.attributes =
+            self.earlierTicket(decoded.ticket, on: join.stream, request)?.attributes
+            ?? self.audiences.attributes(of: join, granted: grant.attributes)
+        return try self.join(join, with: ticket, from: peer, &request)
     }
 
     /// Decides about a join: with a token that must be checked first, with the ticket of an earlier join, or with neither.
@@ -80,8 +85,21 @@ extension ListenerRequestHandler {
                 return .afterToken(join.token)
             }
         }
-        let ticket = known ?? SessionTicket(session: request.session, stream: join.stream)
+        let ticket =
+            known
+            ?? SessionTicket(
+                session: request.session,
+                stream: join.stream,
+                attributes: self.earlierTicket(bytes, on: join.stream, request)?.attributes
+                    ?? self.audiences.attributes(of: join)
+            )
         return .now(try self.join(join, with: ticket, from: peer, &request))
+    }
+
+    /// The ticket of an earlier join of the session to the stream, whether it still grants something or not; `nil`: there is none.
+    private func earlierTicket(_ bytes: [UInt8], on stream: StreamID, _ request: RequestAtHand) -> SessionTicket? {
+        guard (try? self.checkTicket(bytes, on: stream, for: .leave, request)) != nil else { return nil }
+        return SessionTicket(bytes: bytes)
     }
 
     private mutating func join(
@@ -97,7 +115,7 @@ extension ListenerRequestHandler {
         guard let ticketBytes = self.keys.ticket(ticket) else {
             throw Refusal(
                 .tooLarge,
-                "What the token says is too long for a ticket; the limit ticketBytesMax is \(WireLimits.ticketBytesMax)."
+                "What the token and the join say is too long for a ticket; the limit ticketBytesMax is \(WireLimits.ticketBytesMax)."
             )
         }
         try self.sessions.renew(&request, on: join.stream, owner: LeaseOwner(ticket))

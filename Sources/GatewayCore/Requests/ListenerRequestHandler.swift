@@ -30,6 +30,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var waitsForLog = false
     /// The tickets and tokens that listeners need.
     private(set) var tickets: TicketRule
+    /// The attributes of listeners that count.
+    private(set) var audiences: AudiencePolicy
     /// The breaks with a request since the board last changed.
     var served = ServedBreaks()
     var sessions: ListeningSessions
@@ -59,6 +61,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         self.board = board
         self.keys = keys
         self.tickets = settings.tickets
+        self.audiences = settings.audiences
         self.metrics = metrics
         self.counters = Counters(metrics)
         self.recorder = Recorder(settings, metrics: metrics, waiting: waiting)
@@ -78,6 +81,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     /// Takes over what may change about it while the gateway runs.
     package mutating func take(_ rules: ListenerRules) {
         self.tickets.protectedStreams = rules.protectedStreams
+        self.audiences = rules.audiences
         self.sessions.forgotten = rules.forgotten
         // Each of them says whether its stream asks for a token.
         self.served.removeAll()
@@ -106,7 +110,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         guard scanned.scan(request.span, outcomes: &self.memory.outcomes),
             let served = self.served.find(request.span, stream: scanned.stream, id: scanned.breakID),
             served.isAnnounced || !self.waitsForLog,
-            scanned.kind == .getBatch || self.memory.find(in: request.span, of: served)
+            scanned.kind == .getBatch || self.memory.find(in: request.span, scanned.delivery, of: served)
         else { return self.handleInFull(request, from: peer, at: now) }
         var atHand = RequestAtHand(id: scanned.id, session: scanned.session, from: peer, at: now)
         let answer: Answer<Deferred>
@@ -132,7 +136,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             try self.admit(request)
             let ticket = try self.checkTicket(frame, at: scanned.ticket, of: served, for: .fetch, request)
             let owner = LeaseOwner(ticket, in: frame, at: scanned.ticket)
-            return .now(try self.batch(of: served, delay: scanned.delay, owner, &request))
+            return .now(
+                try self.batch(of: served, delay: scanned.delay, owner, &request) { Array(frame[scanned.ticket]) }
+            )
         case .acknowledge:
             self.counters.acknowledgeRequests.add()
             try self.admit(request)
@@ -187,15 +193,17 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             let ticket = try self.checkTicket(decoded.ticket, on: get.key.stream, for: .fetch, request)
             let served = try self.serve(get.key, at: request.now)
             let owner = LeaseOwner(ticket, in: decoded.ticket)
-            return .now(try self.batch(of: served, delay: get.delay.now, owner, &request))
+            return .now(
+                try self.batch(of: served, delay: get.delay.now, owner, &request) { decoded.ticket }
+            )
         case .acknowledge(let acknowledge):
             _ = try self.checkTicket(decoded.ticket, on: acknowledge.key.stream, for: .acknowledge, request)
             let served = try self.serve(acknowledge.key, at: request.now)
             var found = FoundOutcomes()
             swap(&found, &self.memory)
             defer { swap(&found, &self.memory) }
-            let unknown = found.find(acknowledge.outcomes, of: served)
             let token = DeliveryToken(acknowledge.delivery.span, at: acknowledge.delivery.indices)
+            let unknown = found.find(acknowledge.outcomes, token, of: served)
             try self.accept(found, unknown: unknown, token, of: served, request)
             // In the gateway's own encoding: what a later version put into the request, and what came twice in it, stays out of the log.
             var understood = decoded

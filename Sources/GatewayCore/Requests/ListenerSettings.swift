@@ -24,6 +24,8 @@ extension ListenerRequestHandler {
         package var rememberedOutcomesMax: Int
         /// The tickets and tokens that listeners need.
         package var tickets = TicketRule()
+        /// The attributes of listeners that count.
+        package var audiences = AudiencePolicy()
         /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;
         /// `nil`: secrets that are new with every start.
         package var fixedHashSecret: UInt64?

@@ -8,6 +8,7 @@ struct OutcomeRule {
     private let served: ServedBreak
     /// The ordinal at which the batch began that the listener got.
     private let first: UInt32
+    private let variant: UInt32
     private let times: OutcomeTime
     /// The earliest instant that is not too long ago.
     private let oldest: Timestamp
@@ -24,7 +25,8 @@ struct OutcomeRule {
     @inline(__always)
     init(_ served: ServedBreak, _ token: DeliveryToken, on board: Board, at now: Timestamp) {
         self.served = served
-        self.first = UInt32(token.first)
+        self.first = AdOrdinal.of(Int(token.first), in: token.variant)
+        self.variant = token.variant
         self.times = OutcomeTime(announced: served.announced ?? now, now: now, newest: board.newestTime)
         self.oldest = board.retentionTime.advanced(microseconds: -Self.acknowledgeWithinMicroseconds)
     }
@@ -42,7 +44,7 @@ struct OutcomeRule {
         if let unknown { throw self.notInBreak(unknown) }
     }
 
-    private func name(_ ordinal: UInt32) -> AdvertisementID { self.served.advertisementIDs[Int(ordinal)] }
+    private func name(_ ordinal: UInt32) -> AdvertisementID { self.served.advertisementID(ordinal) }
 
     private func twice(_ ordinal: UInt32) -> Refusal {
         Refusal(.invalid, "The advertisement \(self.name(ordinal)) is listed twice.")
@@ -62,6 +64,16 @@ struct OutcomeRule {
     }
 
     private func notInBreak(_ id: AdvertisementID) -> Refusal {
-        Refusal(.notFound, "The break \(self.served.key.id) has no advertisement \(id).")
+        let others = self.served.variants(with: id)
+        if !others.isEmpty {
+            return Refusal(
+                .deliveryInvalid,
+                """
+                The advertisement \(id) is one of the variant \(others.joined(separator: " and ")), and this delivery is of the variant \
+                \(self.served.name(ofVariant: self.variant)).
+                """
+            )
+        }
+        return Refusal(.notFound, "The break \(self.served.key.id) has no advertisement \(id).")
     }
 }

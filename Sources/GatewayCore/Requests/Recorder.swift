@@ -85,7 +85,13 @@ struct Recorder: Sendable {
         self.makeRoom(for: GatheredGroup.deliveryBytesMax)
         guard self.recent.noteDelivery(self.recent.key(session, number), from: first, at: now) else { return false }
         self.groups.append(
-            AcknowledgementGroup.Delivery(session: session, breakNumber: number, first: first, at: now)
+            AcknowledgementGroup.Delivery(
+                session: session,
+                breakNumber: number,
+                variant: AdOrdinal.variant(of: first),
+                first: first,
+                at: now
+            )
         )
         return true
     }

@@ -32,32 +32,48 @@ struct FoundOutcomes: Sendable {
 
     /// Finds what was read in place.
     ///
+    /// - Parameters:
+    ///   - frame: the request.
+    ///   - delivery: where its delivery lies: an advertisement is looked for in the variant that the delivery names.
+    ///   - served: the break that it is about.
     /// - Returns: `false` where the break does not have one of the advertisements: whether that is a name at all is for the other
     ///   reader to say.
     @inline(__always)
-    mutating func find(in frame: Span<UInt8>, of served: ServedBreak) -> Bool {
+    mutating func find(in frame: Span<UInt8>, _ delivery: Range<Int>, of served: ServedBreak) -> Bool {
         self.ordinals.removeAll(keepingCapacity: true)
+        let variant = served.hasVariants ? Self.variant(DeliveryToken(frame, at: delivery), of: served) : 0
         for outcome in self.outcomes {
-            guard let ordinal = served.ordinal(of: frame, at: outcome.advertisementID, near: self.next) else {
+            guard let place = served.place(of: frame, at: outcome.advertisementID, in: variant, near: self.next) else {
                 return false
             }
-            self.ordinals.append(UInt32(ordinal))
+            self.ordinals.append(AdOrdinal.of(place, in: variant))
         }
         return true
     }
 
+    /// The variant that a delivery names; `default` for one that is refused anyway.
+    private static func variant(_ token: DeliveryToken?, of served: ServedBreak) -> UInt32 {
+        guard let token, served.has(variant: token.variant) else { return 0 }
+        return token.variant
+    }
+
     /// Finds what was decoded in full.
     ///
-    /// - Returns: the first advertisement that the break does not have; it, and what stands behind it, is left out.
-    mutating func find(_ decoded: [Outcome], of served: ServedBreak) -> AdvertisementID? {
+    /// - Parameters:
+    ///   - decoded: the outcomes.
+    ///   - token: their delivery: an advertisement is looked for in the variant that it names.
+    ///   - served: the break that they are about.
+    /// - Returns: the first advertisement that the variant does not have; it, and what stands behind it, is left out.
+    mutating func find(_ decoded: [Outcome], _ token: DeliveryToken?, of served: ServedBreak) -> AdvertisementID? {
+        let variant = Self.variant(token, of: served)
         self.ordinals.removeAll(keepingCapacity: true)
         self.outcomes.removeAll(keepingCapacity: true)
         for outcome in decoded {
             let name = Array(outcome.advertisementID.description.utf8)
-            guard let ordinal = served.ordinal(of: name.span, at: name.indices, near: self.next) else {
+            guard let place = served.place(of: name.span, at: name.indices, in: variant, near: self.next) else {
                 return outcome.advertisementID
             }
-            self.ordinals.append(UInt32(ordinal))
+            self.ordinals.append(AdOrdinal.of(place, in: variant))
             self.outcomes.append(ScannedRequest.Outcome(details: outcome.details))
         }
         return nil
@@ -65,5 +81,5 @@ struct FoundOutcomes: Sendable {
 
     /// The place behind the last one found: most listeners tell of one after the other.
     @inline(__always)
-    private var next: Int { (self.ordinals.last.map { Int($0) } ?? -1) + 1 }
+    private var next: Int { (self.ordinals.last.map { AdOrdinal.place(of: $0) } ?? -1) + 1 }
 }

@@ -13,6 +13,43 @@ package final class ServedBreak: Sendable {
         let advertisements: ArraySlice<UInt8>
     }
 
+    /// The list of one variant.
+    private struct List: Sendable {
+        let name: String
+        let advertisementIDs: [AdvertisementID]
+        let advertisementBytes: [[UInt8]]
+        let steps: [PlayableStep]
+        /// By the place of the first advertisement; empty where no listener can ask for a batch.
+        let batches: [Batch]
+
+        init(
+            _ name: String,
+            _ advertisements: [AdvertisementContent],
+            _ encoded: EncodedAdvertisements?,
+            of each: Break
+        ) {
+            self.name = name
+            self.advertisementIDs = advertisements.map(\.id)
+            self.advertisementBytes = self.advertisementIDs.map { Array($0.description.utf8) }
+            self.steps = each.playableSteps(of: advertisements)
+            self.batches =
+                encoded.map { encoded in
+                    advertisements.indices.map { first in
+                        let batch = ListenerReply.Batch(
+                            delivery: [],
+                            start: each.record.start,
+                            duration: each.lasting,
+                            skipped: first,
+                            endMode: each.record.endMode,
+                            exact: each.exact,
+                            advertisements: []
+                        )
+                        return Batch(fields: batch.encodedFields(), advertisements: encoded.tail(from: first))
+                    }
+                } ?? []
+        }
+    }
+
     let key: BreakKey
     let number: BreakNumber
     /// Whether its stream asks for a token.
@@ -25,11 +62,9 @@ package final class ServedBreak: Sendable {
     let acknowledgeUntil: Timestamp
     private let streamBytes: [UInt8]
     private let idBytes: [UInt8]
-    let advertisementIDs: [AdvertisementID]
-    private let advertisementBytes: [[UInt8]]
-    private let steps: [PlayableStep]
-    /// By the ordinal of the first advertisement; empty where no listener can ask for a batch.
-    private let batches: [Batch]
+    /// By the number of the variant.
+    private let lists: [List]
+    private let variants: [AudienceVariant]
 
     init(_ each: Break, isProtected: Bool, at now: Timestamp) {
         self.key = each.key
@@ -40,47 +75,61 @@ package final class ServedBreak: Sendable {
         self.acknowledgeUntil = each.over + BoardLimits.acknowledgeWithin
         self.streamBytes = Array(each.key.stream.description.utf8)
         self.idBytes = Array(each.key.id.description.utf8)
-        self.advertisementIDs = each.record.advertisements.map(\.id)
-        self.advertisementBytes = self.advertisementIDs.map { Array($0.description.utf8) }
-        self.steps = each.playableSteps
-        self.batches =
-            each.encoded.map { encoded in
-                each.record.advertisements.indices.map { first in
-                    let batch = ListenerReply.Batch(
-                        delivery: [],
-                        start: each.record.start,
-                        duration: each.lasting,
-                        skipped: first,
-                        endMode: each.record.endMode,
-                        exact: each.exact,
-                        advertisements: []
-                    )
-                    return Batch(fields: batch.encodedFields(), advertisements: encoded.tail(from: first))
-                }
-            } ?? []
+        let names = [AudienceVariant.defaultName] + each.record.variants.map(\.name)
+        self.lists = zip(names, each.record.lists).enumerated()
+            .map { variant, list in List(list.0, list.1, each.encoded?[variant], of: each) }
+        self.variants = each.record.variants
     }
+
+    // MARK: - Variants
+
+    /// Whether listeners are told apart by their attributes.
+    @inline(__always)
+    var hasVariants: Bool { self.lists.count > 1 }
+
+    /// Whether there is a variant of this number.
+    @inline(__always)
+    func has(variant: UInt32) -> Bool { variant < self.lists.count }
+
+    func name(ofVariant variant: UInt32) -> String { self.lists[Int(variant)].name }
+
+    /// The number of the variant for a listener with these attributes.
+    func variant(for attributes: [String: String]) -> UInt32 { self.variants.choose(for: attributes) }
+
+    /// The names of the variants that have an advertisement.
+    func variants(with id: AdvertisementID) -> [String] {
+        self.lists.filter { $0.advertisementIDs.contains(id) }.map(\.name)
+    }
+
+    // MARK: - Batches and advertisements
 
     /// Whether listeners were told of it.
     var isAnnounced: Bool { self.announced != nil }
 
-    var advertisementCount: Int { self.advertisementIDs.count }
+    func advertisementCount(of variant: UInt32) -> Int { self.lists[Int(variant)].advertisementIDs.count }
 
-    /// The ordinal of the first advertisement that a listener can still play whose playhead is there.
-    func firstPlayable(at playhead: Timestamp) -> Int? {
-        guard let first = self.steps.first(where: { playhead < $0.until })?.first, first < self.batches.count else {
+    func advertisementID(_ ordinal: UInt32) -> AdvertisementID {
+        self.lists[Int(AdOrdinal.variant(of: ordinal))].advertisementIDs[AdOrdinal.place(of: ordinal)]
+    }
+
+    /// The place in its variant's list of the first advertisement that a listener can still play whose playhead is there.
+    func firstPlayable(of variant: UInt32, at playhead: Timestamp) -> Int? {
+        let list = self.lists[Int(variant)]
+        guard let first = list.steps.first(where: { playhead < $0.until })?.first, first < list.batches.count else {
             return nil
         }
         return first
     }
 
-    func batch(from first: Int) -> Batch { self.batches[first] }
+    /// The batch of a variant that begins at a place of its list.
+    func batch(of variant: UInt32, from first: Int) -> Batch { self.lists[Int(variant)].batches[first] }
 
-    /// The ordinal of the advertisement whose id lies at `range`; `near` is looked at first.
-    func ordinal(of frame: Span<UInt8>, at range: Range<Int>, near: Int) -> Int? {
-        if near < self.advertisementBytes.count, frame.holds(self.advertisementBytes[near], at: range) { return near }
-        for ordinal in self.advertisementBytes.indices where frame.holds(self.advertisementBytes[ordinal], at: range) {
-            return ordinal
-        }
+    /// The place in a variant's list of the advertisement whose id lies at `range`; `near` is looked at first.
+    @inline(__always)
+    func place(of frame: Span<UInt8>, at range: Range<Int>, in variant: UInt32, near: Int) -> Int? {
+        let names = self.lists[Int(variant)].advertisementBytes
+        if near < names.count, frame.holds(names[near], at: range) { return near }
+        for place in names.indices where frame.holds(names[place], at: range) { return place }
         return nil
     }
 

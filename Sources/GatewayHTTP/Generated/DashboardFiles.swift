@@ -1665,7 +1665,8 @@ function booksTable() {
       ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
+        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
+          ad.variantName ? " of the variant " : "", element("bdi", {}, ad.variantName ?? ""))),
           element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
           ...countCells(ad.counts),
           element("td", { class: "when-wide", role: "cell" }, ad.counts.balanced ? "" : "Not balanced")));

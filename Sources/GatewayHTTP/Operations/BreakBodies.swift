@@ -62,11 +62,11 @@ enum BreakBodies {
     static let publish = NamedSchema(
         "PublishedBreak",
         Schema.object(
-            Self.settings.mapValues(\.json).merging(["ads": Self.ads]) { own, _ in own },
-            optional: Set(Self.settings.keys),
+            Self.settings.mapValues(\.json).merging(["ads": Self.ads, "variants": Self.variants]) { own, _ in own },
+            optional: Set(Self.settings.keys).union(["variants"]),
             "A break and its ads; at most one of in, at, now, cued and preStream."
         ),
-        uses: [Self.ad]
+        uses: [Self.ad, Self.variant]
     )
 
     static let publishExample: JSONValue = ["in": "10s", "duration": "30s", "ads": [Self.adExample]]
@@ -82,11 +82,14 @@ enum BreakBodies {
     static let update = NamedSchema(
         "Update",
         Schema.object(
-            Self.moments.merging(["duration": Self.duration("Another duration."), "ads": Self.ads]) { own, _ in own },
-            optional: ["in", "at", "now", "duration", "ads"]
+            Self.moments
+                .merging([
+                    "duration": Self.duration("Another duration."), "ads": Self.ads, "variants": Self.variants,
+                ]) { own, _ in own },
+            optional: ["in", "at", "now", "duration", "ads", "variants"]
         )
         .adding(["minProperties": 1]),
-        uses: [Self.ad]
+        uses: [Self.ad, Self.variant]
     )
 
     static let end = NamedSchema(
@@ -114,6 +117,51 @@ enum BreakBodies {
         Schema.array(of: Self.ad.reference, "What plays, first to last.")
             .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.advertisementsPerBreakMax))])
     }
+
+    static var variants: JSONValue {
+        Schema.array(
+            of: Self.variant.reference,
+            "Other ads for some listeners: the first variant that fits counts, else the ads of the break, the variant default."
+        )
+        .adding(["maxItems": .integer(Int64(WireLimits.variantsPerBreakMax - 1))])
+    }
+
+    /// As `docs/broadcasters/audiences.md` describes it.
+    static let variant = NamedSchema(
+        "Variant",
+        Schema.object(
+            [
+                "name": [
+                    "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.variantNameBytesMax)),
+                ],
+                "if":
+                    Schema.array(
+                        of: Schema.object(
+                            ["attribute": Self.attribute, "is": Self.values, "isNot": Self.values],
+                            optional: ["is", "isNot"],
+                            "One of is and isNot."
+                        ),
+                        "All must hold."
+                    )
+                    .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.attributesMax))]),
+                "ads": Self.ads,
+            ]
+        ),
+        uses: [Self.ad]
+    )
+
+    private static let attribute: JSONValue = [
+        "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.attributeBytesMax)),
+    ]
+    private static let values: JSONValue = [
+        "anyOf": [
+            Self.attribute,
+            [
+                "type": "array", "items": Self.attribute, "minItems": 1,
+                "maxItems": .integer(Int64(WireLimits.valuesPerConditionMax)),
+            ],
+        ]
+    ]
 
     private static let url: JSONValue = [
         "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.urlBytesMax)),

@@ -261,8 +261,8 @@ private struct Players: Sendable {
             case .batch(let batch):
                 guard let delivery = try? DeliveryToken(bytes: batch.delivery) else { throw Problem.unexpected }
                 let each = self.board()[key]
-                let known = each?.record.advertisements ?? []
-                let heard = each?.heardFromTheBeginning ?? 0..<0
+                let known = each?.record.list(of: delivery.variant) ?? []
+                let heard = each?.heardFromTheBeginning(of: known) ?? 0..<0
                 return PlayerBreak(
                     key: key,
                     over: Array(known.prefix(batch.skipped).dropFirst(heard.lowerBound)),
@@ -302,7 +302,7 @@ private struct Players: Sendable {
             if self.memory.note(known, at: now) { self.metrics.count(.trackings, token.kind.metricLabel) }
             return
         }
-        let advertisements = self.board()[key]?.record.advertisements ?? []
+        let advertisements = self.board()[key]?.record.list(of: token.delivery.variant) ?? []
         guard advertisements.indices.contains(Int(token.ordinal)) else { throw self.refused(.malformed) }
         let advertisement = advertisements[Int(token.ordinal)]
         // A durable outcome is not submitted again: each repeat of a contradiction would be counted.

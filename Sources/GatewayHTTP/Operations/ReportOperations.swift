@@ -184,10 +184,10 @@ extension OperationParameter {
         "variant",
         in: .query,
         """
-        Only what sessions with this choice of ads did; 0 is the only one so far. It is counted from the rows of the break, which are kept \
-        for \(Int(BoardLimits.keepRowsFor / .seconds(86_400))) days after its end, and are \(ReportQuery.reportRowsMax) at most.
+        Only the ads of the variant with this number in its break: 0 is default, and the others follow in the order in which they were \
+        published.
         """,
-        Schema.integer(0...Int(UInt32.max)),
+        Schema.integer(0...(WireLimits.variantsPerBreakMax - 1)),
         example: 0
     )
     fileprivate static let reportFormat = OperationParameter(
@@ -207,7 +207,7 @@ extension OperationAnswer {
             "RFC 4180, a line for each ad of each break.",
             example: ReportDocument.csvColumns.joined(separator: ",") + "\r\n"
                 + "radio1,noon-1,spring-sale-30,Spring sale,2026-05-01T12:00:00.000000Z,2026-05-01T12:00:30.000000Z,"
-                + "10,6,2,1,1,0,0,0,180000,true,1,true,\r\n"
+                + "10,6,2,1,1,0,0,0,180000,true,1,true,,\r\n"
         )
     }
 
@@ -230,17 +230,19 @@ extension OperationAnswer {
 }
 
 extension OperationCall {
-    /// Takes over what a report may be asked to leave out, and refuses what would be counted from the rows of many breaks.
+    /// Takes over what a report may be asked to leave out, and refuses a variant of no break.
     fileprivate func narrow(_ query: inout ReportQuery) throws(Problem) {
         if let number = try self.query.number("variant") {
-            guard let variant = UInt32(exactly: number) else {
-                throw Problem.badRequest("The parameter variant must be a number from 0 to \(UInt32.max).")
+            guard let variant = UInt32(exactly: number), variant < WireLimits.variantsPerBreakMax else {
+                throw Problem.badRequest(
+                    "The parameter variant must be a number from 0 to \(WireLimits.variantsPerBreakMax - 1)."
+                )
             }
             guard query.stream != nil, query.breakID != nil else {
                 throw Problem(
                     .reason(.unsupported),
                     """
-                    There are no totals by variant: they are counted from the rows of one break. Name it, for instance as \
+                    The numbers of variants are those of one break. Name it, for instance as \
                     GET /v1/streams/STREAM/breaks/BREAK/report?variant=\(variant).
                     """
                 )
@@ -311,37 +313,9 @@ extension OperationParameter {
 }
 
 extension HTTPParts {
-    /// Why there is no such report by variant; `nil`: the ledger fails.
-    private func refusal(_ error: LedgerError, of query: ReportQuery) -> (any Error)? {
-        switch error {
-        case .rowsForgotten(let number):
-            return Problem(
-                .reason(.breakTooOld),
-                """
-                Who did what in the break number \(number.rawValue) is not kept any more: there are only its totals, which have no variants.
-                """
-            )
-        case .tooManyRows(let count):
-            self.metrics.count(.limitsHit, .limit(.reportRowsMax))
-            return Problem(
-                .reason(.tooLarge),
-                """
-                The limit reportRowsMax is \(query.rowsMax) rows, and this would be counted from \(count). Each outcome of \
-                GET /v1/outcomes names its variant.
-                """
-            )
-        default: return nil
-        }
-    }
-
     /// Asks the ledger, and how far the log is ahead of it.
     func report(_ query: ReportQuery) async throws -> ReportDocument {
-        let report: Report
-        do throws(LedgerError) {
-            report = try await self.stores.ledger.report(query)
-        } catch {
-            throw self.refusal(error, of: query) ?? error
-        }
+        let report = try await self.stores.ledger.report(query)
         // Read after the report, so that what it counts is never ahead of the head beside it.
         return ReportDocument(report, heads: await self.logHeads())
     }

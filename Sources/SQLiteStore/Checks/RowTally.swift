@@ -82,7 +82,7 @@ struct RowTally {
         self.find(ordinal)
         let place = self.place
         if hasSession {
-            if value(.first) <= ordinal {
+            if LedgerSchema.batch(from: value(.first), holds: ordinal) {
                 self.advertisements[place].covered += 1
             } else {
                 self.advertisements[place].uncovered += 1

@@ -46,11 +46,16 @@ enum LedgerBreaks {
                 INSERT INTO advertisements (break_number, ordinal, id, title, duration_us) VALUES (?, ?, ?, ?, ?)
                 """
         )
-        for (ordinal, advertisement) in each.advertisements.enumerated() {
+        for (ordinal, advertisement) in zip(each.ordinals, each.advertisements) {
             try insert.execute(arguments: [
-                number, ordinal, advertisement.id.description, advertisement.title,
+                number, Int64(ordinal), advertisement.id.description, advertisement.title,
                 advertisement.duration.inMicroseconds,
             ])
+        }
+        try database.cachedStatement(sql: "DELETE FROM variants WHERE break_number = ?").execute(arguments: [number])
+        for (index, name) in each.variants.enumerated() {
+            try database.cachedStatement(sql: "INSERT INTO variants (break_number, variant, name) VALUES (?, ?, ?)")
+                .execute(arguments: [number, index + 1, name])
         }
     }
 
@@ -155,7 +160,7 @@ enum LedgerBreaks {
         )
         try database.inTransaction(.immediate) {
             for number in numbers {
-                for table in ["advertisements", "firsts", "totals", "reasons", "breaks"] {
+                for table in ["advertisements", "variants", "firsts", "totals", "reasons", "breaks"] {
                     try database.cachedStatement(sql: "DELETE FROM \(table) WHERE break_number = ?")
                         .execute(arguments: [number])
                 }

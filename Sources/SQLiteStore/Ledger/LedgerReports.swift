@@ -47,11 +47,12 @@ enum LedgerReports {
             if isWanted { rows.append(row.copy()) }
         }
         let gaps = try LedgerSchema.gaps(database)
-        var rowsRead = 0
         return Report(
             breaks: try rows.map { row in
-                let totals = try Self.totals(of: row, query, &rowsRead, database)
-                return query.part(of: try Self.entry(row, totals, now: query.now, gaps, database))
+                let totals = try BreakTotals(of: row["break_number"], database)
+                var each = query.part(of: try Self.entry(row, totals, now: query.now, gaps, database))
+                if let variant = query.variant { each.sessions = totals.sessions(of: variant) }
+                return each
             },
             offsets: try LedgerSchema.appliedOffsets(database),
             more: more,
@@ -59,33 +60,6 @@ enum LedgerReports {
             gaps: gaps,
             variant: query.variant
         )
-    }
-
-    /// The totals that are asked for: those that are kept, or those of one variant, counted from its rows.
-    ///
-    /// - Parameters:
-    ///   - row: of the break.
-    ///   - query: the query.
-    ///   - rowsRead: how many rows were read for the breaks before; goes on.
-    ///   - database: at the moment of the report.
-    /// - Returns: the totals.
-    /// - Throws: also where there are no rows any more, or too many.
-    private static func totals(
-        of row: Row,
-        _ query: ReportQuery,
-        _ rowsRead: inout Int,
-        _ database: Database
-    ) throws -> BreakTotals {
-        let number: Int64 = row["break_number"]
-        let kept = try BreakTotals(of: number, database)
-        guard let variant = query.variant else { return kept }
-        let state: Int64 = row["row_state"]
-        guard state == LedgerSchema.Rows.kept.rawValue else {
-            throw LedgerError.rowsForgotten(BreakNumber(stored: number))
-        }
-        rowsRead += kept.rowCount
-        guard rowsRead <= query.rowsMax else { throw LedgerError.tooManyRows(rowsRead) }
-        return try VariantTotals.count(of: number, variant: variant, database)
     }
 
     /// The conditions of a query beside those that an index serves: the examined breaks count whether they match or not.
@@ -134,20 +108,17 @@ enum LedgerReports {
             cancelled: row["cancelled"],
             expired: row["expired"],
             preStream: row["pre_stream"],
-            advertisements: advertisements
+            advertisements: advertisements,
+            variants: try String.fetchAll(
+                database.cachedStatement(sql: "SELECT name FROM variants WHERE break_number = ? ORDER BY variant"),
+                arguments: [number]
+            )
         )
         return Report.Break(
             summary: summary,
             sessions: totals.sessions,
-            advertisements: advertisements.enumerated()
-                .map { ordinal, advertisement in
-                    Report.Advertisement(
-                        id: advertisement.id,
-                        title: advertisement.title,
-                        duration: advertisement.duration,
-                        counts: totals.counts(of: Int64(ordinal))
-                    )
-                },
+            advertisements: zip(summary.ordinals, advertisements)
+                .map { Report.Advertisement($1, counts: totals.counts(of: Int64($0))) },
             settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false,
             complete: !gaps.contains { $0.mayHold(published: summary.published, end: summary.end) }
         )
@@ -159,16 +130,18 @@ enum LedgerReports {
     ) throws -> [BreakSummary.Advertisement] {
         try Row.fetchAll(
             database.cachedStatement(
-                sql: "SELECT id, title, duration_us FROM advertisements WHERE break_number = ? ORDER BY ordinal"
+                sql:
+                    "SELECT id, title, duration_us, ordinal FROM advertisements WHERE break_number = ? ORDER BY ordinal"
             ),
             arguments: [number]
         )
         .map { row in
-            let duration: Int64 = row[2]
+            let (duration, ordinal): (Int64, Int64) = (row[2], row[3])
             return BreakSummary.Advertisement(
                 id: try AdvertisementID(row[0]),
                 title: row[1],
-                duration: .microseconds(duration)
+                duration: .microseconds(duration),
+                variant: AdOrdinal.variant(of: UInt32(clamping: ordinal))
             )
         }
     }
@@ -186,11 +159,6 @@ struct BreakTotals {
     /// How many sessions were handed a largest batch that begins at an ordinal.
     private(set) var firsts: [Int64: Int64] = [:]
     private(set) var advertisements: [Int64: Advertisement] = [:]
-
-    init(firsts: [Int64: Int64], advertisements: [Int64: Advertisement]) {
-        self.firsts = firsts
-        self.advertisements = advertisements
-    }
 
     /// Reads them as they are kept.
     init(of number: Int64, _ database: Database) throws {
@@ -226,15 +194,19 @@ struct BreakTotals {
     /// How many sessions were handed a batch or acknowledged something.
     var sessions: Int64 { self.firsts.values.reduce(0, +) }
 
-    /// How many rows they were counted from: of sessions and of outcomes.
-    var rowCount: Int {
-        let outcomes = self.advertisements.values.reduce(0) { $0 + $1.covered + $1.uncovered }
-        return Int(clamping: self.sessions + outcomes)
+    /// How many sessions were handed a batch of a variant.
+    ///
+    /// Of a session without a batch it is not kept of which variant its outcomes are: it is among ``sessions`` only.
+    func sessions(of variant: UInt32) -> Int64 {
+        self.firsts.reduce(0) { sum, entry in
+            guard let first = UInt32(exactly: entry.key), AdOrdinal.variant(of: first) == variant else { return sum }
+            return sum + entry.value
+        }
     }
 
     /// How many sessions were handed a batch that held an advertisement.
     func batches(holding ordinal: Int64) -> Int64 {
-        self.firsts.reduce(0) { $1.key <= ordinal ? $0 + $1.value : $0 }
+        self.firsts.reduce(0) { LedgerSchema.batch(from: $1.key, holds: ordinal) ? $0 + $1.value : $0 }
     }
 
     func counts(of ordinal: Int64) -> OutcomeCounts {

@@ -13,7 +13,8 @@ import GatewayCore
 /// - `sessions.first` is the ordinal of the first advertisement in the largest batch that the session was handed, or
 ///   `neverDelivered` where only outcomes prove that it got one.
 /// - `firsts` counts a break's sessions by that number: the batches that held an advertisement are the sum over the
-///   firsts at or below its ordinal.
+///   firsts of its variant at or below its ordinal. An ordinal says its variant (`AdOrdinal`), so each advertisement's counts are those
+///   of its variant. A session that was handed batches of several variants counts for the first of them, by their numbers.
 /// - `totals` splits the outcomes of an advertisement twice: by kind (`played`, `ignored`, `failed`), and by whether
 ///   such a batch held it (`covered`) or not (`uncovered`).
 ///
@@ -22,6 +23,12 @@ import GatewayCore
 enum LedgerSchema {
     /// Stands for "no batch": above every ordinal.
     static let neverDelivered = Int64(UInt32.max) + 1
+
+    /// Whether the largest batch that a session was handed, from the stored number on, held an advertisement.
+    static func batch(from first: Int64, holds ordinal: Int64) -> Bool {
+        guard let first = UInt32(exactly: first), let ordinal = UInt32(exactly: ordinal) else { return false }
+        return AdOrdinal.batch(from: first, holds: ordinal)
+    }
 
     /// The state of a break's rows in `sessions` and `outcomes`.
     enum Rows: Int64 {
@@ -98,6 +105,17 @@ enum LedgerSchema {
                     CREATE TABLE gaps (
                         lane TEXT NOT NULL, first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
                         from_us INTEGER NOT NULL, to_us INTEGER NOT NULL, PRIMARY KEY (lane, first_offset)
+                    ) STRICT, WITHOUT ROWID;
+                    """
+            )
+        }
+        migrator.registerMigration("ledger 0.2") { database in
+            try database.execute(
+                sql: """
+                    -- The names of a break's variants; none of a break that has one list.
+                    CREATE TABLE variants (
+                        break_number INTEGER NOT NULL, variant INTEGER NOT NULL, name TEXT NOT NULL,
+                        PRIMARY KEY (break_number, variant)
                     ) STRICT, WITHOUT ROWID;
                     """
             )

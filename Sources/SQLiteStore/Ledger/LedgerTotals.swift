@@ -34,10 +34,10 @@ struct BreakChanges {
         self.firsts[first, default: 0] += 1
     }
 
-    /// An outcome without a batch is covered by one now.
-    mutating func cover(_ ordinal: UInt32) {
-        self.advertisements[ordinal, default: Advertisement()].covered += 1
-        self.advertisements[ordinal, default: Advertisement()].uncovered -= 1
+    /// An outcome without a batch is covered by one now (1), or one that was covered is not any more (-1).
+    mutating func cover(_ ordinal: UInt32, by count: Int64) {
+        self.advertisements[ordinal, default: Advertisement()].covered += count
+        self.advertisements[ordinal, default: Advertisement()].uncovered -= count
     }
 
     /// An outcome that stands.

@@ -15,7 +15,7 @@ final class LedgerWriter {
     private let insertSession: PreparedStatement
     private let selectFirst: PreparedStatement
     private let updateFirst: PreparedStatement
-    private let selectUncovered: PreparedStatement
+    private let selectOrdinals: PreparedStatement
     private let insertOutcome: PreparedStatement
     private let selectKind: PreparedStatement
     private let selectForgotten: PreparedStatement
@@ -42,10 +42,8 @@ final class LedgerWriter {
             """,
             in: database
         )
-        self.selectUncovered = try PreparedStatement(
-            """
-            SELECT ordinal FROM outcomes WHERE break_number = ? AND session = ? AND ordinal >= ? AND ordinal < ?
-            """,
+        self.selectOrdinals = try PreparedStatement(
+            "SELECT ordinal FROM outcomes WHERE break_number = ? AND session = ? AND ordinal >= ?",
             in: database
         )
         self.insertOutcome = try PreparedStatement(
@@ -154,10 +152,15 @@ final class LedgerWriter {
         self.updateFirst.bind(5, delivery.at.microseconds)
         try self.updateFirst.run()
         self.changes.moveSession(from: before, to: first)
-        self.bindSession(to: self.selectUncovered, number)
-        self.selectUncovered.bind(3, first)
-        self.selectUncovered.bind(4, before)
-        try self.selectUncovered.forEachRow { self.changes.cover(UInt32(truncatingIfNeeded: $0.integer(0))) }
+        self.bindSession(to: self.selectOrdinals, number)
+        self.selectOrdinals.bind(3, first)
+        try self.selectOrdinals.forEachRow { row in
+            let ordinal = row.integer(0)
+            let wasHeld = LedgerSchema.batch(from: before, holds: ordinal)
+            let isHeld = LedgerSchema.batch(from: first, holds: ordinal)
+            guard wasHeld != isHeld else { return }
+            self.changes.cover(UInt32(truncatingIfNeeded: ordinal), by: isHeld ? 1 : -1)
+        }
         return first
     }
 
@@ -200,7 +203,11 @@ final class LedgerWriter {
         self.insertOutcome.bind(12, row.received.microseconds)
         self.insertOutcome.bind(13, row.outcome.clicked ? 1 : 0)
         if try self.insertOutcome.runInserts() {
-            self.changes.add(row.outcome, ordinal: row.ordinal, isCovered: first <= ordinal)
+            self.changes.add(
+                row.outcome,
+                ordinal: row.ordinal,
+                isCovered: LedgerSchema.batch(from: first, holds: ordinal)
+            )
             return
         }
         self.bindSession(to: self.selectKind, number)

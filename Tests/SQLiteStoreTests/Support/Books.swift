@@ -24,7 +24,7 @@ enum Books {
             session: Self.session(session),
             breakNumber: BreakNumber(rawValue: number),
             variant: variant,
-            first: first,
+            first: AdOrdinal.of(Int(first), in: variant),
             at: Self.start
         )
     }
@@ -45,7 +45,7 @@ enum Books {
             session: Self.session(session),
             ordinal: ordinal,
             outcome: Outcome(
-                advertisementID: try AdvertisementID("ad-\(ordinal)"),
+                advertisementID: try AdvertisementID("ad-\(AdOrdinal.place(of: ordinal))"),
                 kind: kind,
                 evidence: evidence,
                 reason: kind == .ignored ? reason : nil,
@@ -67,7 +67,8 @@ enum Books {
         stream: String = "radio1",
         id: String? = nil,
         end: Timestamp? = Self.start + .seconds(30),
-        title: String = "Title"
+        title: String = "Title",
+        variants: [String] = []
     ) throws -> BreakSummary {
         BreakSummary(
             number: BreakNumber(rawValue: number),
@@ -79,14 +80,19 @@ enum Books {
             cancelled: false,
             expired: false,
             preStream: false,
-            advertisements: try (0..<advertisements)
-                .map { ordinal in
-                    BreakSummary.Advertisement(
-                        id: try AdvertisementID("ad-\(ordinal)"),
-                        title: "\(title) \(ordinal)",
-                        duration: .milliseconds(15_000 + ordinal)
-                    )
-                }
+            advertisements: try (0...variants.count)
+                .flatMap { variant in
+                    try (0..<advertisements)
+                        .map { ordinal in
+                            BreakSummary.Advertisement(
+                                id: try AdvertisementID("ad-\(ordinal)"),
+                                title: "\(title) \(ordinal)",
+                                duration: .milliseconds(15_000 + ordinal),
+                                variant: UInt32(variant)
+                            )
+                        }
+                },
+            variants: variants
         )
     }
 }

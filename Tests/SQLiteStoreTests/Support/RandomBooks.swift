@@ -10,7 +10,7 @@ import TestSupport
 struct RandomBooks {
     static let lanes = [Lane.acknowledgements(0), .acknowledgements(1)]
 
-    /// Which choices of ads there are.
+    /// The numbers of the variants.
     static let variants: ClosedRange<UInt32> = 0...3
 
     private let breaks = 4
@@ -53,7 +53,7 @@ struct RandomBooks {
     private mutating func outcome(lane: Int) throws -> LedgerPosting.OutcomeRow {
         try Books.outcome(
             self.session(lane: lane),
-            UInt32(self.number(in: 0...5)),
+            AdOrdinal.of(self.number(in: 0...5), in: UInt32.random(in: Self.variants, using: &self.random)),
             Outcome.Kind.allCases.randomElement(using: &self.random) ?? .played,
             of: self.breakNumber(),
             reason: Outcome.Reason.allCases.randomElement(using: &self.random) ?? .user,
@@ -72,7 +72,8 @@ struct RandomBooks {
                     number * 1_024,
                     advertisements: Int((number + offset) % 6) + 1,
                     end: number == 4 ? nil : Books.start + .seconds(Int64(100 * number)),
-                    title: "At \(offset)"
+                    title: "At \(offset)",
+                    variants: ["cars", "phones", "others"]
                 )
             }
     }

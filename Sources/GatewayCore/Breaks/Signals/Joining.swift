@@ -8,8 +8,9 @@ import CuecastWire
 //   publication, then OUT   the break has the id of the publication, and the OUT is a claim on it (SignalFold.swift)
 //   OUT, then publication   the break keeps the id that listeners may know, and the id of the publication is its alias
 //
-// In both orders it is a break that a broadcaster published, and its start, its end and its ads are the same. Where listeners know its
-// ads, a publication with other ads cannot be carried out and is refused.
+// In both orders it is a break that a broadcaster published, and its start, its end and its ads are the same, those of its variants too.
+// Where listeners know its ads, a publication with other ads, or with variants, cannot be carried out and is refused: listeners that were
+// handed the ads of the list would belong to no variant. A signal fills a break from a list, which has no variants.
 extension StreamBoard {
     /// The break that signals opened and that a publication is about; `nil`: the publication is a break of its own.
     ///
@@ -46,7 +47,9 @@ extension StreamBoard {
         let (before, now) = (each, entry.at)
         let request = publish.request
         if before.record.phase != .scheduled {
-            guard before.record.advertisements == request.advertisements, before.exact == request.exact else {
+            guard before.record.advertisements == request.advertisements, before.record.variants == request.variants,
+                before.exact == request.exact
+            else {
                 throw Refusal(
                     .breakOverlap,
                     "A signal opened the break \(before.key.id) of that time, and listeners know its ads: update, end or cancel it."
