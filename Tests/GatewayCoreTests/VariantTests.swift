@@ -188,7 +188,7 @@ struct VariantTests {
         (String(repeating: "a;", count: 1_001), "the limit audienceRulesMax is 1000"),
     ])
     func `a wrong rule is refused with its fault`(text: String, fault: String) {
-        let error = #expect(throws: AudiencePolicyFault.self) { try AudiencePolicy(text: text) }
+        let error = #expect(throws: StreamRuleFault.self) { try AudiencePolicy(text: text) }
         #expect(error?.description.contains(fault) == true, "\(error?.description ?? "")")
     }
 

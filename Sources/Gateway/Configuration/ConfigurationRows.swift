@@ -212,7 +212,7 @@ extension ConfigurationTable {
             "rules for signals, by stream, with `;` between them; empty: signals are refused",
             \.cues
         ) { text in
-            do throws(CuePolicyFault) {
+            do throws(StreamRuleFault) {
                 _ = try CuePolicy(text: text)
                 return nil
             } catch {
@@ -336,7 +336,7 @@ extension ConfigurationTable {
             "attributes of listeners that choose their variant of a break, by stream, with `;` between the rules; empty: none",
             \.audiences
         ) { text in
-            do throws(AudiencePolicyFault) {
+            do throws(StreamRuleFault) {
                 _ = try AudiencePolicy(text: text)
                 return nil
             } catch {

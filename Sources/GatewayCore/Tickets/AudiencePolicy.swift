@@ -48,16 +48,6 @@ package struct AudiencePolicy: Hashable, Sendable {
     }
 }
 
-/// Why a text is no audience policy.
-package struct AudiencePolicyFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One sentence for people without its full stop, which names the rule.
-    package let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 extension AudiencePolicy {
     /// Reads a policy as people write it; an empty text has no rule.
     ///
@@ -66,52 +56,46 @@ extension AudiencePolicy {
     /// ```
     ///
     /// - Throws: the fault of the first wrong rule.
-    package init(text: String) throws(AudiencePolicyFault) {
-        self.init()
-        for each in text.split(separator: ";") {
-            let words = each.split { $0 == " " || $0 == "\n" || $0 == "\t" }.map(String.init)
-            guard !words.isEmpty else { continue }
-            guard self.rules.count < Self.audienceRulesMax else {
-                throw AudiencePolicyFault(
-                    "the limit audienceRulesMax is \(Self.audienceRulesMax), and there are more rules"
-                )
-            }
-            self.rules.append(try Rule(words))
-        }
+    package init(text: String) throws(StreamRuleFault) {
+        self.init(
+            rules: try StreamRuleText.read(
+                text,
+                Rule.fields,
+                atMost: Self.audienceRulesMax,
+                limit: "audienceRulesMax",
+                Rule.init(_:)
+            )
+        )
     }
 }
 
 extension AudiencePolicy.Rule {
-    fileprivate init(_ words: [String]) throws(AudiencePolicyFault) {
-        guard let streams = StreamPattern(words[0]) else {
-            throw AudiencePolicyFault(
-                "a rule begins with the streams that it is for, \(StreamPattern.rule), and '\(words[0])' is not"
+    fileprivate static let fields = StreamRuleText.Fields(
+        names: ["token", "join"],
+        form: "token= or join= with keys and commas between them"
+    )
+
+    fileprivate init(_ text: StreamRuleText) throws(StreamRuleFault) {
+        self.init(
+            streams: text.streams,
+            tokenKeys: try Self.keys(of: "token", in: text),
+            joinKeys: try Self.keys(of: "join", in: text)
+        )
+        guard Set(self.tokenKeys + self.joinKeys).count <= WireLimits.attributesMax else {
+            throw text.fault("the limit attributesMax is \(WireLimits.attributesMax)")
+        }
+    }
+
+    private static func keys(of field: String, in text: StreamRuleText) throws(StreamRuleFault) -> [String] {
+        guard let value = text.values[field] else { return [] }
+        let keys = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard keys.allSatisfy({ !$0.isEmpty && $0.utf8.count <= WireLimits.attributeBytesMax }),
+            Set(keys).count == keys.count
+        else {
+            throw text.fault(
+                "the keys of \(field) must be different, not empty, and have at most \(WireLimits.attributeBytesMax) bytes"
             )
         }
-        self.init(streams: streams)
-        for word in words.dropFirst() {
-            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, ["token", "join"].contains(parts[0]) else {
-                throw AudiencePolicyFault(
-                    "the rule for \(streams): '\(word)' is not token= or join= with keys and commas between them"
-                )
-            }
-            let keys = parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            guard keys.allSatisfy({ !$0.isEmpty && $0.utf8.count <= WireLimits.attributeBytesMax }),
-                Set(keys).count == keys.count
-            else {
-                throw AudiencePolicyFault(
-                    "the rule for \(streams): the keys of \(parts[0]) must be different, not empty, and have at most \(WireLimits.attributeBytesMax) bytes"
-                )
-            }
-            let isToken = parts[0] == "token"
-            guard (isToken ? self.tokenKeys : self.joinKeys).isEmpty else {
-                throw AudiencePolicyFault("the rule for \(streams): \(parts[0]) is there twice")
-            }
-            if isToken { self.tokenKeys = keys } else { self.joinKeys = keys }
-        }
-        guard Set(self.tokenKeys + self.joinKeys).count <= WireLimits.attributesMax else {
-            throw AudiencePolicyFault("the rule for \(streams): the limit attributesMax is \(WireLimits.attributesMax)")
-        }
+        return keys
     }
 }

@@ -34,9 +34,19 @@ struct CuePolicyTests {
         ("* list=a length=3s", "'length=3s' is not one of"), ("* list=a duration=3", "duration must be from"),
         ("* list=a list=b", "list is there twice"), ("* list=a sources=x,x", "sources must be different"),
         ("* list=a tolerance=61s", "from 0 s to 60 s"), ("* list", "'list' is not one of"),
+        (String(repeating: "a list=b;", count: 1_001), "the limit cueRulesMax is 1000"),
+        (
+            "* list=a sources=" + (0...64).map { "s\($0)" }.joined(separator: ","),
+            "the limit cueSourcesPerRuleMax is 64"
+        ),
     ])
     func `what is wrong is said`(text: String, sentence: String) {
-        let fault = #expect(throws: CuePolicyFault.self) { try CuePolicy(text: text) }
+        let fault = #expect(throws: StreamRuleFault.self) { try CuePolicy(text: text) }
         #expect(fault?.description.contains(sentence) == true, "\(fault?.description ?? "")")
+    }
+    @Test func `as many rules and sources as the limits say are taken`() throws {
+        #expect(try CuePolicy(text: String(repeating: "a list=b;", count: 1_000)).rules.count == 1_000)
+        let sources = (0..<64).map { "s\($0)" }.joined(separator: ",")
+        #expect(try CuePolicy(text: "* list=a sources=\(sources)").rules[0].precedence.count == 64)
     }
 }

@@ -3,16 +3,6 @@
 
 import CuecastWire
 
-/// Why a text is no cue policy.
-package struct CuePolicyFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One sentence for people without its full stop, which names the rule.
-    package let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 extension CuePolicy {
     /// Reads a policy as people write it; an empty text has no rule.
     ///
@@ -21,49 +11,32 @@ extension CuePolicy {
     /// ```
     ///
     /// - Throws: the fault of the first wrong rule.
-    package init(text: String) throws(CuePolicyFault) {
-        self.init()
-        for each in text.split(separator: ";") {
-            let words = each.split { $0 == " " || $0 == "\n" || $0 == "\t" }.map(String.init)
-            guard !words.isEmpty else { continue }
-            guard self.rules.count < Self.cueRulesMax else {
-                throw CuePolicyFault("the limit cueRulesMax is \(Self.cueRulesMax), and there are more rules")
-            }
-            self.rules.append(try Rule(words))
-        }
+    package init(text: String) throws(StreamRuleFault) {
+        self.init(
+            rules: try StreamRuleText.read(
+                text,
+                Rule.fields,
+                atMost: Self.cueRulesMax,
+                limit: "cueRulesMax",
+                Rule.init(_:)
+            )
+        )
     }
 }
 
 extension CuePolicy.Rule {
-    fileprivate init(_ words: [String]) throws(CuePolicyFault) {
-        guard let streams = StreamPattern(words[0]) else {
-            throw CuePolicyFault(
-                "a rule begins with the streams that it is for, \(StreamPattern.rule), and '\(words[0])' is not"
-            )
-        }
-        var fields: [String: String] = [:]
-        for word in words.dropFirst() {
-            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, Self.fields.contains(parts[0]) else {
-                let names = Self.fields.joined(separator: ", ")
-                throw CuePolicyFault(
-                    "the rule for \(streams): '\(word)' is not one of \(names), with '=' and its value"
-                )
-            }
-            guard fields.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw CuePolicyFault("the rule for \(streams): \(parts[0]) is there twice")
-            }
-        }
+    fileprivate init(_ text: StreamRuleText) throws(StreamRuleFault) {
+        let fields = text.values
         guard let name = fields["list"], let list = try? AdListName(name) else {
-            throw CuePolicyFault("the rule for \(streams): list must be the name of an ad list")
+            throw text.fault("list must be the name of an ad list")
         }
-        self.init(streams: streams, list: list)
+        self.init(streams: text.streams, list: list)
         let longest = Duration.milliseconds(Int64(WireLimits.breakDurationMillisecondsMax))
-        func duration(_ field: String, _ range: ClosedRange<Duration>) throws(CuePolicyFault) -> Duration? {
-            guard let text = fields[field] else { return nil }
-            guard let value = Duration(text: text), range.contains(value) else {
-                throw CuePolicyFault(
-                    "the rule for \(streams): \(field) must be from \(range.lowerBound.inSecondsText) to \(range.upperBound.inSecondsText), for instance 30s, and is \(text)"
+        func duration(_ field: String, _ range: ClosedRange<Duration>) throws(StreamRuleFault) -> Duration? {
+            guard let said = fields[field] else { return nil }
+            guard let value = Duration(text: said), range.contains(value) else {
+                throw text.fault(
+                    "\(field) must be from \(range.lowerBound.inSecondsText) to \(range.upperBound.inSecondsText), for instance 30s, and is \(said)"
                 )
             }
             return value
@@ -74,14 +47,10 @@ extension CuePolicy.Rule {
         self.programmeLateMax = try duration("late", .zero ... .seconds(3_600)) ?? self.programmeLateMax
         for name in (fields["sources"] ?? "").split(separator: ",") {
             guard let source = try? SignalSource(String(name)), !self.precedence.contains(source) else {
-                throw CuePolicyFault(
-                    "the rule for \(streams): sources must be different names with commas between them"
-                )
+                throw text.fault("sources must be different names with commas between them")
             }
             guard self.precedence.count < CuePolicy.cueSourcesPerRuleMax else {
-                throw CuePolicyFault(
-                    "the rule for \(streams): the limit cueSourcesPerRuleMax is \(CuePolicy.cueSourcesPerRuleMax)"
-                )
+                throw text.fault("the limit cueSourcesPerRuleMax is \(CuePolicy.cueSourcesPerRuleMax)")
             }
             self.precedence.append(source)
         }
@@ -99,5 +68,8 @@ extension CuePolicy.Rule {
             """
     }
 
-    private static let fields = ["list", "duration", "safety", "tolerance", "late", "sources"]
+    fileprivate static let fields: StreamRuleText.Fields = {
+        let names = ["list", "duration", "safety", "tolerance", "late", "sources"]
+        return .init(names: names, form: "one of \(names.joined(separator: ", ")), with '=' and its value")
+    }()
 }
