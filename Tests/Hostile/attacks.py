@@ -4,7 +4,7 @@
 
 An attack does its amount, or as much as its seconds allow, and says what it did. The same seed gives the same bytes.
 """
-import base64, collections, itertools, json, math, os, random, select, socket, ssl, struct, subprocess, sys, time, urllib.request
+import base64, collections, collections.abc, itertools, json, math, os, random, select, socket, ssl, struct, subprocess, sys, time, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -56,6 +56,7 @@ class Attack:
         self.random = random.Random(f"{self.name} {context['seed']}")
         self.statuses = collections.Counter()
         self.facts = collections.Counter()
+        self.sent_bytes = 0
         self.deadline = time.monotonic() + (context["patience"] if context["short"] else self.seconds)
         self.swarm = Swarm(self.goes_on)
         #: A stream of its own, which no other attack has.
@@ -80,6 +81,19 @@ class Attack:
             if time.monotonic() - waiting[0].opened > after or not waiting[0].open:
                 self.swarm.close(waiting.popleft(), reset=resets and self.random.random() < 0.5)
 
+    def come_and_go(self, connect, after):
+        """Makes the attack's amount of connections, 200 at a time. The gateway may close first; those that it does not close are closed
+        here after so many seconds, half of them without a word."""
+        waiting = collections.deque()
+        for number in range(self.amount):
+            if not self.goes_on():
+                return
+            peer = connect(number)
+            if peer:
+                waiting.append(peer)
+            self.let_go(waiting, most=200, after=after, resets=True)
+        self.hold()
+
     def address(self, name):
         """An entrance. A gateway with one port for listeners may tell only one of the two."""
         found = self.context["addresses"]
@@ -98,6 +112,29 @@ class Attack:
 
     def subscriber(self, data=b"", **options):
         return self.swarm.connect(self.address("notices"), zmtp.greeting(), after=zmtp.ready(b"SUB") + data, **options)
+
+    def trickle(self):
+        """From now on each connection whose fact is an iterator of bytes sends one of them a second, and zeros at its end."""
+        trickled, turn = time.monotonic(), self.swarm.turn
+
+        def trickling(seconds=0.05):
+            nonlocal trickled
+            turn(seconds)
+            if time.monotonic() - trickled >= 1:
+                trickled = time.monotonic()
+                for peer in list(self.swarm.peers.values()):
+                    if isinstance(peer.fact, collections.abc.Iterator):
+                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
+
+        self.swarm.turn = trickling
+
+    def refill_with_fact(self, peer):
+        """Sends a connection's fact again and again, until all of them together have sent as many bytes as the attack's amount."""
+        if self.sent_bytes >= self.amount:
+            return None
+        self.sent_bytes += len(peer.fact)
+        self.facts["mebibytes"] = self.sent_bytes >> 20
+        return peer.fact
 
     def keep_open(self, wanted, connect, per_second):
         """Holds so many connections open, and opens new ones for those that the gateway closes, at most so many a second."""
@@ -278,17 +315,11 @@ class Garbage(Attack):
         return zmtp.greeting(), zmtp.ready(choose.choice((b"SUB", b"REQ", b"DEALER"))) + choose.randbytes(choose.randrange(1, 2_048))
 
     def run(self):
-        waiting = collections.deque()
-        for _ in range(self.amount):
-            if not self.goes_on():
-                return
+        def connect(number):
             first, after = self.piece()
-            peer = self.swarm.connect(self.random.choice([*self.listening, self.address("http")]), first, after=after)
-            if peer:
-                waiting.append(peer)
-            # The gateway may close first; what it does not close, this side does, half of them without a word.
-            self.let_go(waiting, most=200, after=0.2, resets=True)
-        self.hold()
+            return self.swarm.connect(self.random.choice([*self.listening, self.address("http")]), first, after=after)
+
+        self.come_and_go(connect, after=0.2)
 
 
 class HalfOpen(Attack):
@@ -310,21 +341,10 @@ class EndlessMultipart(Attack):
 
     def run(self):
         blocks = [zmtp.frame(b"x", more=True) * 20_000, zmtp.frame(bytes(8_192), more=True) * 16]
-        allowed = self.amount
-
-        def refill(peer):
-            nonlocal allowed
-            if allowed <= 0:
-                return None
-            allowed -= len(peer.fact)
-            self.facts["mebibytes"] = (self.amount - allowed) >> 20
-            return peer.fact
 
         def connect(number):
             block = blocks[number // 2 % 2]
-            if number % 2:
-                return self.dealer(refill=refill, fact=block)
-            return self.subscriber(refill=refill, fact=block)
+            return (self.dealer if number % 2 else self.subscriber)(refill=self.refill_with_fact, fact=block)
 
         # Enough of each kind that a counter of those that are closed tells of it.
         self.keep_open(48 if self.context["short"] else 8, connect, 100)
@@ -951,18 +971,10 @@ class PingFlood(Attack):
 
     def run(self):
         block = zmtp.ping(context=b"c" * 16) * 2_000
-        allowed = self.amount
-
-        def refill(peer):
-            nonlocal allowed
-            if allowed <= 0:
-                return None
-            allowed -= len(block)
-            self.facts["mebibytes"] = (self.amount - allowed) >> 20
-            return block
 
         def connect(number):
-            options = {"refill": refill, "reading": number % 4 < 2, "receive_bytes": 2_304 if number % 4 >= 2 else None}
+            options = {"refill": self.refill_with_fact, "fact": block, "reading": number % 4 < 2,
+                       "receive_bytes": 2_304 if number % 4 >= 2 else None}
             return self.dealer(**options) if number % 2 else self.subscriber(**options)
 
         self.keep_open(8, connect, 100)
@@ -991,8 +1003,6 @@ class HalfTLS(Attack):
 
     def run(self):
         hello = Handshake().feed()
-        trickled = time.monotonic()
-        turn = self.swarm.turn
 
         def answered(peer, data):
             # The client's last message, but for its last byte.
@@ -1009,16 +1019,7 @@ class HalfTLS(Attack):
             begun = (b"", hello[:len(hello) // 2], hello, None, hello[:10])[kind]
             return self.swarm.connect(address, begun, fact=iter(hello[10:]) if kind == 4 else None)
 
-        def trickling(seconds=0.05):
-            nonlocal trickled
-            turn(seconds)
-            if time.monotonic() - trickled >= 1:
-                trickled = time.monotonic()
-                for peer in list(self.swarm.peers.values()):
-                    if peer.fact is not None and not isinstance(peer.fact, Handshake):
-                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
-
-        self.swarm.turn = trickling
+        self.trickle()
         self.keep_open(self.amount, connect, 1_000)
 
 
@@ -1402,18 +1403,7 @@ class HalfHeaders(Attack):
     def run(self):
         header = proxy_header(ForgedHeaders.local + ForgedHeaders.field(5, bytes(200)))
         parts = (b"", header[:14], header[:-1], header[:1], header)
-        trickled, turn = time.monotonic(), self.swarm.turn
-
-        def trickling(seconds=0.05):
-            nonlocal trickled
-            turn(seconds)
-            if time.monotonic() - trickled >= 1:
-                trickled = time.monotonic()
-                for peer in list(self.swarm.peers.values()):
-                    if peer.fact is not None:
-                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
-
-        self.swarm.turn = trickling
+        self.trickle()
         self.keep_open(self.amount, lambda number: self.swarm.connect(
             self.listening[number % 2], parts[number // 2 % 5], source=BALANCER,
             fact=iter(header[1:]) if number // 2 % 5 == 3 else None), 500)

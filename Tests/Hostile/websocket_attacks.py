@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """What strangers may do at the port for ZeroMQ over WebSocket (RFC 6455, and RFC 45 of rfc.zeromq.org)."""
-import base64, collections, time
+import base64
 
 import attacks, zmtp
 from attacks import Attack, Churn, SlowReaders
@@ -70,18 +70,7 @@ class HalfUpgrades(WebSocketAttack):
     def run(self):
         whole = upgrade()
         parts = (b"", whole[:len(whole) // 2], whole[:-1], whole[:1], upgrade(b"ZWS2.0/NULL"))
-        trickled, turn = time.monotonic(), self.swarm.turn
-
-        def trickling(seconds=0.05):
-            nonlocal trickled
-            turn(seconds)
-            if time.monotonic() - trickled >= 1:
-                trickled = time.monotonic()
-                for peer in list(self.swarm.peers.values()):
-                    if peer.fact is not None:
-                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
-
-        self.swarm.turn = trickling
+        self.trickle()
         self.keep_open(self.amount, lambda number: self.swarm.connect(
             self.address("websocket"), parts[number % 5], fact=iter(whole[1:]) if number % 5 == 3 else None), 1_000)
 
@@ -109,19 +98,11 @@ class WrongUpgrades(WebSocketAttack):
             zmtp.greeting(), bytes(whole)))
 
     def run(self):
-        waiting = collections.deque()
-
         def answered(peer, data):
             self.facts["opened" if data.startswith(b"HTTP/1.1 101") else "answered"] += 1
 
-        for _ in range(self.amount):
-            if not self.goes_on():
-                break
-            peer = self.swarm.connect(self.address("websocket"), self.piece(), heard=answered)
-            if peer:
-                waiting.append(peer)
-            self.let_go(waiting, most=200, after=0.3, resets=True)
-        self.hold()
+        self.come_and_go(
+            lambda number: self.swarm.connect(self.address("websocket"), self.piece(), heard=answered), after=0.3)
 
 
 class WrongFrames(WebSocketAttack):
@@ -147,16 +128,9 @@ class WrongFrames(WebSocketAttack):
             choose.randbytes(choose.randrange(2, 2_048))))
 
     def run(self):
-        waiting = collections.deque()
-        for number in range(self.amount):
-            if not self.goes_on():
-                break
-            piece = self.piece()
-            peer = self.connect(piece) if number % 2 else self.connect(ready(b"DEALER") + piece, b"ZWS2.0/NULL")
-            if peer:
-                waiting.append(peer)
-            self.let_go(waiting, most=200, after=0.3, resets=True)
-        self.hold()
+        self.come_and_go(
+            lambda number: self.connect(self.piece()) if number % 2
+            else self.connect(ready(b"DEALER") + self.piece(), b"ZWS2.0/NULL"), after=0.3)
 
 
 class EndlessFrames(WebSocketAttack):
@@ -168,19 +142,10 @@ class EndlessFrames(WebSocketAttack):
     def run(self):
         blocks = [frame(b"", CONTINUATION) * 10_000, frame(bytes(8_192), CONTINUATION) * 16,
                   frame(b"p" * 100, FINAL | PING) * 600, frame(b"", FINAL | PONG) * 10_000]
-        allowed = self.amount
-
-        def refill(peer):
-            nonlocal allowed
-            if allowed <= 0:
-                return None
-            allowed -= len(peer.fact)
-            self.facts["mebibytes"] = (self.amount - allowed) >> 20
-            return peer.fact
 
         def connect(number):
             begins = frame(LAST, BINARY) if number % 4 < 2 else b""
-            return self.connect(begins, refill=refill, fact=blocks[number % 4], reading=number % 8 < 4)
+            return self.connect(begins, refill=self.refill_with_fact, fact=blocks[number % 4], reading=number % 8 < 4)
 
         # Enough of each kind that a counter of those that are closed tells of it.
         self.keep_open(48 if self.context["short"] else 8, connect, 100)
@@ -192,7 +157,8 @@ class SlowSockets(WebSocketAttack, SlowReaders):
             "read, half read 64 bytes a second; meanwhile a stream of their own gets 20,000 notices.")
 
     def connect(self, number):
-        if number % 2:
+        # Every other peer reads (`SlowReaders.run`), so that some of each kind do.
+        if number // 2 % 2:
             data = b"".join(subscription(each.encode() + b"\0") for each in (self.stream, *self.context["streams"])) + subscription(b"")
         else:
             join = attacks.listener_pb2.Join(stream=self.stream, push=True)
