@@ -65,16 +65,7 @@ class WebPlayer(PageTest):
     def test_what_a_gateway_never_heard_it_hears_later_and_counts_once(self):
         page = self.listening()
         self.publish_and_punch(page, "b", [self.site.ad("first", 60.0)])
-        page.until("it plays", "window.listener.current !== null && window.listener.media.currentTime > 0")
-        self.gateway.stop(signal.SIGKILL)
-        # The test does not wait a minute.
-        page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
-        page.until("it has ended", "window.listener.current === null && window.listener.unacknowledged === 1")
-        # The page is loaded anew: what was not acknowledged waits in its storage.
-        page.go(self.address)
-        self.gateway.start()
-        page.click("#toggle")
-        page.until("it is recorded", "window.listener?.session && window.listener.unacknowledged === 0")
+        self.end_unheard(page)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "played": 1}])
 
     def test_a_cancelled_break_is_not_played(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The JavaScript library (clients/javascript) in headless Chromium against a real gateway: what its tests have in common."""
-import contextlib, http.server, io, math, os, re, sys, threading, unittest, wave
+import contextlib, http.server, io, math, os, re, signal, sys, threading, unittest, wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
@@ -175,6 +175,18 @@ class PageTest(unittest.TestCase):
         self.publish(name, ads, **fields)
         page.until("it has the ads", f"window.listener.book.breaks.get('{name}')?.batch")
         self.punch(name)
+
+    def end_unheard(self, page):
+        """Kills the gateway while an ad plays, lets the ad end, loads the page anew, and waits until the outcome is recorded."""
+        page.until("it plays", "window.listener.current !== null && window.listener.media.currentTime > 0")
+        self.gateway.stop(signal.SIGKILL)
+        # The test does not wait for a minute.
+        page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
+        page.until("it has ended", "window.listener.current === null && window.listener.unacknowledged === 1")
+        page.go(self.address)
+        self.gateway.start()
+        page.click("#toggle")
+        page.until("it is recorded", "window.listener?.session && window.listener.unacknowledged === 0")
 
     def end(self, name):
         """Ends a break, so that its time is free for others."""
