@@ -312,6 +312,23 @@ class WebFallback(PageTest):
         page.click("#toggle")
         page.until("it names the key", "document.querySelector('#state').textContent.includes('http.listenerOrigins')")
 
+    def test_a_page_whose_only_way_is_websocket_is_told_the_key_for_its_origin(self):
+        other = Site()
+        self.addCleanup(other.close)
+        page = self.page()
+        page.go(self.address.replace(self.site.origin, other.origin))
+        reason = page.evaluate(f"""import("../../index.js").then(({{ CuecastListener }}) => new Promise((done) => {{
+            const listener = new CuecastListener({{ webSocket: "ws://{self.gateway.web_socket.address}/", fallback: false, stream: "x", storage: null }});
+            listener.addEventListener("state", ({{ detail }}) => {{
+                if (detail.state !== "waiting") return;
+                listener.stop();
+                done(detail.reason);
+            }});
+            listener.start();
+        }}))""")
+        self.assertEqual(reason, f"Nothing answers at ws://{self.gateway.web_socket.address}/, or its key listeners.webSocketOrigins"
+                                 f" does not list {other.origin}.")
+
     def test_a_page_says_what_is_wrong_with_its_token(self):
         page = self.listening()
         for token, said in (("() => { throw new Error('signed out') }", "signed out"), ("'two\\nlines'", "Invalid")):

@@ -105,7 +105,7 @@ export class WebSocketLink {
       heard();
       socket.onopen = () => socket.send(new Uint8Array([0]));
       socket.onclose = ({ reason }) => end({
-        problem: reason || (hasJoined ? undefined : `Nothing answers at ${this.url}, or it refuses pages of ${globalThis.origin}.`),
+        problem: reason || (hasJoined ? undefined : `Nothing answers at ${this.url}, or its key listeners.webSocketOrigins does not list ${globalThis.origin}.`),
       });
       let isGreeted = false;
       socket.onmessage = ({ data }) => {
