@@ -147,7 +147,14 @@ package struct RadioWatcher: Sendable {
         var outcome: Result<Outcome, CueRefusal>?
         do {
             try await channel.executeThenClose { inbound, outbound in
-                try await outbound.write(ByteBuffer(string: address.request))
+                do {
+                    try await outbound.write(ByteBuffer(string: address.request))
+                } catch {
+                    // The connection has ended. Its reason, such as a certificate that is not trusted, comes to those who read.
+                    var arrivals = inbound.makeAsyncIterator()
+                    _ = try await arrivals.next()
+                    throw error
+                }
                 for try await arrival in inbound {
                     let taken = answer.take(arrival, stallMax: self.limits.stallMax)
                     for (metadata, place, moment) in taken.metadata {
