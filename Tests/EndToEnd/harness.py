@@ -173,6 +173,14 @@ class Gateway:
         assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout if code == 0 else done.stderr
 
+    def end(self, stream, break_id):
+        """Ends a break that a player plays. A player's clock may be ahead of the gateway's by the bound that it knows, so
+        the gateway is asked first whether the break has begun."""
+        until("the break has begun at the gateway", lambda: any(
+            each["break"] == break_id and each["state"] not in ("cued", "announced")
+            for each in self.get(f"/v1/breaks?stream={stream}")["breaks"]))
+        self.run("end", "--stream", stream, "--break", break_id)
+
     def listen(self, stream, *arguments):
         """Starts a player on the client library that prints JSON, and waits for the gateway where that is away."""
         return Player(subprocess.Popen(

@@ -285,7 +285,7 @@ class EndToEnd(unittest.TestCase):
         player.wait_for("joined")
         gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--now")
         player.wait_for("playing")
-        gateway.run("end", "--stream", "s", "--break", "b")
+        gateway.end("s", "b")
         player.finish()
         counts = list(gateway.report("s", "b").values())
         self.assertEqual([each["delivered"] for each in counts], [1, 1])

@@ -184,12 +184,12 @@ class PlayerLife(unittest.TestCase):
         late = advertisement_pb2.Advertisement()
         late.CopyFrom(tracked)
         late.id = "two"
-        self.gateway.run("end", "--stream", "s", "--break", "b")  # It would last longer than its advertisement was played.
+        self.gateway.end("s", "b")  # It would last longer than its advertisement was played.
         self.publish("c", [late], start=broadcast_pb2.Start(in_ms=300), duration_ms=1_000_000)
         until("the server is called", lambda: "/impression?n=1" in server.paths)
         player.kill()
         called = len(server.paths)
-        self.gateway.run("end", "--stream", "s", "--break", "c")
+        self.gateway.end("s", "c")
         until("the break is over", lambda: all(
             each["state"] == "complete" for each in self.gateway.get("/v1/breaks?stream=s")["breaks"]))
         server.silent = False

@@ -115,7 +115,7 @@ class RadioPlayer(unittest.TestCase):
                 break
             player.process.kill()
             player.process.wait()
-            self.gateway.run("end", "--stream", "s", "--break", break_id)
+            self.gateway.end("s", break_id)
         player.sees(begun)
         player.sees("muted for the break")
         for text in ("Ad one — A shop", "A tree in spring", "https://cdn.example.com/b.png", "s left"):
@@ -235,7 +235,7 @@ class RadioPlayer(unittest.TestCase):
             break_id = f"b-{lead}"
             if lines := self.printed(break_id, lead):
                 break
-            self.gateway.run("end", "--stream", "s", "--break", break_id)
+            self.gateway.end("s", break_id)
         self.assertIsNotNone(lines)
         self.assertNotIn("\x1b", "".join(lines))
         wanted = ["listening", f"break {break_id}: 1 advertisements loaded", "advertisement 1 of 1: Ad one, 6 s",
