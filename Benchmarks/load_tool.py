@@ -72,7 +72,11 @@ class LoadTool:
 
     def by_tls(self, certificate):
         """The same whose listeners speak TLS with a gateway that has this certificate."""
-        return LoadTool(self.binary, self.prefix, ["--tls", "--listener-ca-file", certificate])
+        return LoadTool(self.binary, self.prefix, [*self.words, "--tls", "--listener-ca-file", certificate])
+
+    def by_web_socket(self):
+        """The same whose listeners come by WebSocket."""
+        return LoadTool(self.binary, self.prefix, [*self.words, "--websocket"])
 
     def _run(self, arguments, timeout, may_lose=False):
         command = [*self.prefix, self.binary, *map(str, arguments), *self.words, "--json"]
