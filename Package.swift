@@ -162,7 +162,7 @@ let package = Package(
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
-        library("GatewayDocuments", ["GatewayCore", "CuecastWire"]),
+        library("GatewayDocuments", ["BreakDocuments", "GatewayCore", "CuecastWire"]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "JetStreamLog",
@@ -200,7 +200,8 @@ let package = Package(
             name: "CuecastCommand",
             dependencies: [
                 "BreakDocuments", "CBuildFacts", "CommandSupport",
-                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway", "GatewayCore",
+                "Cuecast", "CuecastBroadcast", "CuecastNIO", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway",
+                "GatewayCore",
                 "GatewayDocuments",
                 "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",

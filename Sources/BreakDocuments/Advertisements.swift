@@ -20,7 +20,7 @@ package enum AdsDocument {
             throw .tooLarge(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.bytesMax)")
         }
         let root = try Self.root(bytes)
-        return try Self.advertisements(JSONFields(root, path: "", known: ["ads"]), of: root)
+        return try Self.advertisements(JSONFields(root, path: "", shape: BreakShapes.adList), of: root)
     }
 
     /// The ads of a VAST document, first to last.
@@ -60,7 +60,7 @@ package enum AdsDocument {
             throw .tooLarge(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.bytesMax)")
         }
         let root = try Self.root(bytes)
-        let fields = try JSONFields(root, path: "", known: ["variants"])
+        let fields = try JSONFields(root, path: "", shape: BreakShapes.variantsFile)
         let variants = try Self.variants(fields)
         guard !variants.isEmpty else {
             throw DocumentFault(line: root.line, field: "variants", reason: "there must be at least one")
@@ -81,7 +81,7 @@ package enum AdsDocument {
         var variants: [AudienceVariant] = []
         for (index, node) in nodes.enumerated() {
             let path = "variants[\(index)]"
-            let each = try JSONFields(node, path: path, known: ["name", "if", "ads"])
+            let each = try JSONFields(node, path: path, shape: BreakShapes.variant)
             let name = try each.required("name", each.text("name"))
             var conditions: [AudienceVariant.Condition] = []
             for (place, node) in try each.elements("if").enumerated() {
@@ -97,7 +97,7 @@ package enum AdsDocument {
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AudienceVariant.Condition {
-        let fields = try JSONFields(node, path: path, known: ["attribute", "is", "isNot"])
+        let fields = try JSONFields(node, path: path, shape: BreakShapes.condition)
         let key = try fields.required("attribute", fields.text("attribute"))
         let isNegated = fields["isNot"] != nil
         guard isNegated != (fields["is"] != nil) else { throw fields.fault("is", "give one of is and isNot") }
@@ -169,14 +169,7 @@ package enum AdsDocument {
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent {
-        let fields = try JSONFields(
-            node,
-            path: path,
-            known: [
-                "id", "title", "description", "advertiser", "duration", "skipAfter", "media", "clickThrough", "banner",
-                "trackers",
-            ]
-        )
+        let fields = try JSONFields(node, path: path, shape: BreakShapes.ad)
         var media: [AdvertisementContent.MediaFile] = []
         for (index, node) in try fields.elements("media").enumerated() {
             media.append(try Self.mediaFile(node, path: "\(path).media[\(index)]"))
@@ -203,11 +196,7 @@ package enum AdsDocument {
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent.MediaFile {
-        let fields = try JSONFields(
-            node,
-            path: path,
-            known: ["url", "type", "bitrate", "width", "height", "codec", "streaming"]
-        )
+        let fields = try JSONFields(node, path: path, shape: BreakShapes.mediaFile)
         var file = AdvertisementContent.MediaFile(
             url: try fields.required("url", fields.text("url")),
             type: try fields.text("type") ?? ""
@@ -224,7 +213,7 @@ package enum AdsDocument {
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent.Banner {
-        let fields = try JSONFields(node, path: path, known: ["image", "target", "width", "height", "text", "type"])
+        let fields = try JSONFields(node, path: path, shape: BreakShapes.banner)
         var banner = AdvertisementContent.Banner(
             imageURL: try fields.required("image", fields.text("image"))
         )
@@ -240,7 +229,7 @@ package enum AdsDocument {
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent.Tracker {
-        let fields = try JSONFields(node, path: path, known: ["event", "url", "offset"])
+        let fields = try JSONFields(node, path: path, shape: BreakShapes.tracker)
         let tracker = AdvertisementContent.Tracker(
             event: try fields.required("event", fields.text("event")),
             url: try fields.required("url", fields.text("url")),

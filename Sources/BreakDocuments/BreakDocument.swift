@@ -18,12 +18,6 @@ package enum BreakDocument {
     /// The longest document, in bytes.
     package static let bytesMax = AdsDocument.bytesMax
 
-    private static let moments: Set<String> = ["in", "at", "now"]
-    /// The settings of a break, beside its ads.
-    package static let settings: Set<String> = Self.moments.union([
-        "cued", "preStream", "duration", "hold", "exact", "endMode",
-    ])
-
     /// Looks whether a document is JSON in which no object has a member twice: for other documents that come over HTTP.
     package static func check(_ document: [UInt8]) throws(DocumentFault) { _ = try AdsDocument.root(document) }
 
@@ -36,7 +30,7 @@ package enum BreakDocument {
         _ document: [UInt8]
     ) throws(DocumentFault) -> BroadcastRequest.Publish {
         let root = try AdsDocument.root(document)
-        let fields = try JSONFields(root, path: "", known: Self.settings.union(["ads", "variants"]))
+        let fields = try JSONFields(root, path: "", shape: BreakShapes.publish)
         let ads = try AdsDocument.advertisements(fields, of: root)
         var publish = try Self.publish(key, fields, ads, line: root.line)
         guard fields["variants"] != nil else { return publish }
@@ -74,21 +68,25 @@ package enum BreakDocument {
                     }
                 return (key: name, value: JSONNode(value: value, line: 1))
             }
-        let fields = try JSONFields(JSONNode(value: .object(members), line: 1), path: "", known: Self.settings)
+        let fields = try JSONFields(
+            JSONNode(value: .object(members), line: 1),
+            path: "",
+            shape: BreakShapes.settings
+        )
         let (ads, leftOut) = try AdsDocument.read(vast: vast, charset: charset)
         return (try Self.publish(key, fields, ads, line: 1), leftOut)
     }
 
     /// A cued break that starts; without a moment after the gateway's usual lead.
     package static func punch(_ key: BreakKey, _ document: [UInt8]) throws(DocumentFault) -> BroadcastRequest.Punch {
-        let (fields, line) = try Self.fields(document, known: Self.moments)
+        let (fields, line) = try Self.fields(document, BreakShapes.punch)
         return BroadcastRequest.Punch(key: key, start: try Self.start(try Self.moment(fields), line: line))
     }
 
     /// A break that changes.
     package static func update(_ key: BreakKey, _ document: [UInt8]) throws(DocumentFault) -> BroadcastRequest.Update {
         let root = try AdsDocument.root(document)
-        let fields = try JSONFields(root, path: "", known: Self.moments.union(["duration", "ads", "variants"]))
+        let fields = try JSONFields(root, path: "", shape: BreakShapes.update)
         let ads = fields["ads"] == nil ? nil : try AdsDocument.advertisements(fields, of: root)
         let moment = try Self.moment(fields)
         let duration = try fields.duration("duration")
@@ -104,7 +102,7 @@ package enum BreakDocument {
 
     /// A break that ends; now, unless it says when.
     package static func end(_ key: BreakKey, _ document: [UInt8]) throws(DocumentFault) -> BroadcastRequest.End {
-        let (fields, _) = try Self.fields(document, known: ["at", "endMode"])
+        let (fields, _) = try Self.fields(document, BreakShapes.end)
         let instant = try Self.instant(fields)
         return BroadcastRequest.End(key: key, endMode: try Self.endMode(fields), at: instant)
     }
@@ -116,7 +114,7 @@ package enum BreakDocument {
         _ key: BreakKey,
         _ document: [UInt8]
     ) throws(DocumentFault) -> BroadcastRequest.Postpone {
-        let (fields, line) = try Self.fields(document, known: ["by", "from"])
+        let (fields, line) = try Self.fields(document, BreakShapes.postpone)
         let delay = try fields.required("by", try fields.duration("by"))
         let from = try Self.instant(fields, "from")
         return BroadcastRequest.Postpone(key: key, by: try Self.whole(delay, "by", line: line), from: from)
@@ -125,10 +123,10 @@ package enum BreakDocument {
     /// The members of a document; an empty one has none.
     private static func fields(
         _ document: [UInt8],
-        known: Set<String>
+        _ shape: RequestShape
     ) throws(DocumentFault) -> (JSONFields, line: Int) {
         let root = document.isEmpty ? JSONNode(value: .object([]), line: 1) : try AdsDocument.root(document)
-        return (try JSONFields(root, path: "", known: known), root.line)
+        return (try JSONFields(root, path: "", shape: shape), root.line)
     }
 
     private static func publish(
@@ -188,12 +186,11 @@ package enum BreakDocument {
     }
 
     private static func endMode(_ fields: JSONFields) throws(DocumentFault) -> EndMode? {
-        switch try fields.text("endMode") {
-        case nil: return nil
-        case "cut": return .cut
-        case "finishAd": return .finishAd
-        default: throw fields.fault("endMode", "it must be \"cut\" or \"finishAd\"")
+        guard let word = try fields.text("endMode") else { return nil }
+        guard let mode = EndMode.allCases.first(where: { $0.documentWord == word }) else {
+            throw fields.fault("endMode", "it must be \"cut\" or \"finishAd\"")
         }
+        return mode
     }
 
     /// A start that the wire can hold.

@@ -9,6 +9,11 @@ struct JSONFields {
     private let path: String
     private let members: [String: JSONNode]
 
+    /// Takes an object apart; a member that its shape does not have is refused.
+    init(_ node: JSONNode, path: String, shape: RequestShape) throws(DocumentFault) {
+        try self.init(node, path: path, known: shape.names)
+    }
+
     /// Takes an object apart; a key that is not known is refused.
     init(_ node: JSONNode, path: String, known: Set<String>) throws(DocumentFault) {
         guard case .object(let members) = node.value else {

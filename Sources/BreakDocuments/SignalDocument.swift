@@ -17,10 +17,6 @@ package enum SignalDocument {
     /// The longest document, in bytes: a signal as its source wrote it fits, in base64.
     package static let bytesMax = 16_384
 
-    private static let known: Set<String> = [
-        "source", "event", "kind", "in", "at", "now", "programmeTime", "duration", "raw",
-    ]
-
     /// A signal about the programme of a stream.
     ///
     /// Without one of `in`, `at` and `now` it is so when the gateway receives it.
@@ -29,7 +25,7 @@ package enum SignalDocument {
         _ document: [UInt8]
     ) throws(DocumentFault) -> BroadcastRequest.Signal {
         let root = try AdsDocument.root(document)
-        let fields = try JSONFields(root, path: "", known: Self.known)
+        let fields = try JSONFields(root, path: "", shape: BreakShapes.signal)
         let source = try Self.required(fields, "source") { (text) throws(WireError) in try SignalSource(text) }
         let event = try Self.required(fields, "event") { (text) throws(WireError) in try SignalEventID(text) }
         let moment = try BreakDocument.moment(fields)
@@ -47,7 +43,7 @@ package enum SignalDocument {
 
     private static func kind(_ fields: JSONFields) throws(DocumentFault) -> SignalKind {
         let text = try fields.required("kind", try fields.text("kind"))
-        guard let kind = SignalKind.allCases.first(where: { $0.name.lowercased() == text }) else {
+        guard let kind = SignalKind.allCases.first(where: { $0.documentWord == text }) else {
             throw fields.fault("kind", "it must be \"out\", \"in\" or \"cancel\"")
         }
         return kind

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import BreakDocuments
 package import CuecastWire
 
 /// A closed list of kinds with a word for each.
@@ -42,16 +43,11 @@ extension ListenerReply.Joined.Kind: Worded {
 }
 
 extension EndMode: Worded {
-    package var word: String {
-        switch self {
-        case .cut: "cut"
-        case .finishAd: "finishAd"
-        }
-    }
+    package var word: String { self.documentWord }
 }
 
 extension SignalKind: Worded {
-    package var word: String { self.name.lowercased() }
+    package var word: String { self.documentWord }
 }
 
 extension CancelReason: Worded {

@@ -71,7 +71,8 @@ private func adListChanges(_ parts: HTTPParts) -> [Operation] {
             access: .publishEverywhere,
             parameters: [.adListInPath, .ifMatchOfList, .ifNoneMatchOfList],
             body: OperationBody(
-                contents: [OperationContent(AdListBodies.put, example: AdListBodies.example)] + OperationContent.vast,
+                contents: [OperationContent(BreakShapes.adList.schema, example: ["ads": [BreakBodies.adExample]])]
+                    + OperationContent.vast,
                 isRequired: true,
                 bytesMax: AdsDocument.bytesMax
             ),
@@ -117,17 +118,6 @@ private func adListChanges(_ parts: HTTPParts) -> [Operation] {
             return .adList(try await parts.ask(call) { (.removeList(name), []) })
         },
     ]
-}
-
-/// The bodies of requests about ad lists, as `AdsDocument` reads them.
-private enum AdListBodies {
-    static let put = NamedSchema(
-        "PutList",
-        Schema.object(["ads": BreakBodies.ads], "The ads of a list."),
-        uses: [BreakBodies.ad]
-    )
-
-    static let example: JSONValue = ["ads": [BreakBodies.adExample]]
 }
 
 extension HTTPAnswer {

@@ -1,74 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+import BreakDocuments
 import GatewayDocuments
 
-/// The bodies of requests about breaks, as `BreakDocument` reads them.
+/// The examples of bodies of requests about breaks.
 enum BreakBodies {
-    /// A duration as text with units, or a number of seconds.
-    static func duration(_ description: String, or word: String? = nil) -> JSONValue {
-        let texts = word.map { "^(\($0)|\(Self.durationPattern))$" } ?? "^\(Self.durationPattern)$"
-        return [
-            "description": .string(description),
-            "anyOf": [["type": "string", "pattern": .string(texts)], ["type": "number", "minimum": 0]],
-        ]
-    }
-
-    /// Units in falling order, each at most once, at least one of them.
-    private static let durationPattern =
-        "(?=[0-9])([0-9]{1,5}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?"
-    /// RFC 3339, as far as it is read.
-    private static func instant(_ description: String) -> JSONValue {
-        Schema.instant(description)
-    }
-
-    private static let endMode = Schema.oneOf(EndMode.wordList, "The effect of an early end on the playing ad.")
-    private static let yes: JSONValue = ["type": "boolean"]
-
-    static let moments: [String: JSONValue] = [
-        "in": Self.duration("This long after the gateway received the request."),
-        "at": Self.instant("At this instant; up to 2 s late counts as now."),
-        "now": Schema.flag("When the gateway received the request."),
-    ]
-
-    /// The settings of a break beside its ads: in JSON, and as text in a query.
-    static let settings: [String: (json: JSONValue, text: JSONValue, example: JSONValue)] = {
-        var settings: [String: (json: JSONValue, text: JSONValue, example: JSONValue)] = [:]
-        func duration(_ name: String, _ description: String, or word: String? = nil) {
-            let pattern = word.map { "^(\($0)|\(Self.durationPattern))$" } ?? "^\(Self.durationPattern)$"
-            settings[name] = (
-                Self.duration(description, or: word), ["type": "string", "pattern": .string(pattern)], "30s"
-            )
-        }
-        func flag(_ name: String, _ description: String) {
-            settings[name] = (Schema.flag(description), Self.yes, true)
-        }
-        duration("in", "It starts this long after the gateway received the request.")
-        settings["at"] = (
-            Self.instant("It starts at this instant; up to 2 s late counts as now."), Schema.instant(),
-            "2026-05-01T12:00:00Z"
-        )
-        flag("now", "It starts when the gateway received the request.")
-        flag("cued", "It is announced now and starts with a punch.")
-        flag("preStream", "It is given to every listener that joins while it is open, before the stream starts.")
-        duration("duration", "The most that it lasts; none: until it is ended.", or: "none")
-        duration("hold", "How long a cued break is held, or a pre-stream break open.")
-        flag("exact", "The last ad is never cut: late listeners get only what fits.")
-        settings["endMode"] = (Self.endMode, Self.endMode, "cut")
-        return settings
-    }()
-
-    static let publish = NamedSchema(
-        "PublishedBreak",
-        Schema.object(
-            Self.settings.mapValues(\.json).merging(["ads": Self.ads, "variants": Self.variants]) { own, _ in own },
-            optional: Set(Self.settings.keys).union(["variants"]),
-            "A break and its ads; at most one of in, at, now, cued and preStream."
-        ),
-        uses: [Self.ad, Self.variant]
-    )
-
     static let publishExample: JSONValue = ["in": "10s", "duration": "30s", "ads": [Self.adExample]]
 
     static let vastExample = """
@@ -77,149 +14,100 @@ enum BreakBodies {
         https://cdn.example.com/spring.mp3</MediaFile></MediaFiles></Linear></Creative></Creatives></InLine></Ad></VAST>
         """
 
-    static let punch = NamedSchema("Punch", Schema.object(Self.moments, optional: Set(Self.moments.keys)))
-
-    static let update = NamedSchema(
-        "Update",
-        Schema.object(
-            Self.moments
-                .merging([
-                    "duration": Self.duration("Another duration."), "ads": Self.ads, "variants": Self.variants,
-                ]) { own, _ in own },
-            optional: ["in", "at", "now", "duration", "ads", "variants"]
-        )
-        .adding(["minProperties": 1]),
-        uses: [Self.ad, Self.variant]
-    )
-
-    static let end = NamedSchema(
-        "End",
-        Schema.object(
-            ["at": Self.instant("The time in the programme at which it ends."), "endMode": Self.endMode],
-            optional: ["at", "endMode"]
-        )
-    )
-
-    static let postpone = NamedSchema(
-        "Postpone",
-        Schema.object(
-            [
-                "by": Self.duration("By how much; above zero."),
-                "from": Self.instant(
-                    "The start that it has now, in milliseconds or finer; not needed where If-Match names a revision."
-                ),
-            ],
-            optional: ["from"]
-        )
-    )
-
-    static var ads: JSONValue {
-        Schema.array(of: Self.ad.reference, "What plays, first to last.")
-            .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.advertisementsPerBreakMax))])
-    }
-
-    static var variants: JSONValue {
-        Schema.array(
-            of: Self.variant.reference,
-            "Other ads for some listeners: the first variant that fits counts, else the ads of the break, the variant default."
-        )
-        .adding(["maxItems": .integer(Int64(WireLimits.variantsPerBreakMax - 1))])
-    }
-
-    /// As `docs/broadcasters/audiences.md` describes it.
-    static let variant = NamedSchema(
-        "Variant",
-        Schema.object(
-            [
-                "name": [
-                    "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.variantNameBytesMax)),
-                ],
-                "if":
-                    Schema.array(
-                        of: Schema.object(
-                            ["attribute": Self.attribute, "is": Self.values, "isNot": Self.values],
-                            optional: ["is", "isNot"],
-                            "One of is and isNot."
-                        ),
-                        "All must hold."
-                    )
-                    .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.attributesMax))]),
-                "ads": Self.ads,
-            ]
-        ),
-        uses: [Self.ad]
-    )
-
-    private static let attribute: JSONValue = [
-        "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.attributeBytesMax)),
-    ]
-    private static let values: JSONValue = [
-        "anyOf": [
-            Self.attribute,
-            [
-                "type": "array", "items": Self.attribute, "minItems": 1,
-                "maxItems": .integer(Int64(WireLimits.valuesPerConditionMax)),
-            ],
-        ]
-    ]
-
-    private static let url: JSONValue = [
-        "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.urlBytesMax)),
-    ]
-    private static let text: JSONValue = ["type": "string", "maxLength": .integer(Int64(WireLimits.textBytesMax))]
-    private static let pixels = Schema.integer(0...Int(UInt32.max))
-
-    /// As `docs/broadcasters/ads-file.md` describes it.
-    static let ad = NamedSchema(
-        "Ad",
-        Schema.object(
-            [
-                "id": [
-                    "type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.advertisementIDBytesMax)),
-                ],
-                "title": Self.text,
-                "description": Self.text,
-                "advertiser": Self.text,
-                "duration": Self.duration("How long it plays."),
-                "skipAfter": Self.duration("From when on it may be skipped."),
-                "media":
-                    Schema.array(
-                        of: Schema.object(
-                            [
-                                "url": Self.url, "type": Self.text, "bitrate": Self.pixels, "width": Self.pixels,
-                                "height": Self.pixels, "codec": Self.text, "streaming": Self.yes,
-                            ],
-                            optional: ["type", "bitrate", "width", "height", "codec", "streaming"]
-                        )
-                    )
-                    .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.mediaFilesPerAdvertisementMax))]),
-                "clickThrough": Self.url,
-                "banner": Schema.object(
-                    [
-                        "image": Self.url, "target": Self.url, "width": Self.pixels, "height": Self.pixels,
-                        "text": Self.text, "type": Self.text,
-                    ],
-                    optional: ["target", "width", "height", "text", "type"]
-                ),
-                "trackers":
-                    Schema.array(
-                        of: Schema.object(
-                            [
-                                "event": ["type": "string", "minLength": 1], "url": Self.url,
-                                "offset": Self.duration("For progress: from when on."),
-                            ],
-                            optional: ["offset"]
-                        )
-                    )
-                    .adding(["maxItems": .integer(Int64(WireLimits.trackersPerAdvertisementMax))]),
-            ],
-            optional: ["title", "description", "advertiser", "skipAfter", "clickThrough", "banner", "trackers"]
-        )
-    )
-
     static let adExample: JSONValue = [
         "id": "spring-sale-30", "title": "Spring sale", "duration": "30s",
         "media": [["url": "https://cdn.example.com/spring.mp3", "type": "audio/mpeg", "bitrate": 128]],
         "clickThrough": "https://example.com/spring",
     ]
+}
+
+extension RequestShape {
+    /// The schema of the object.
+    var schema: NamedSchema {
+        let properties = Dictionary(self.members.map { ($0.name, $0.schema) }) { first, _ in first }
+        let optional = Set(self.members.filter { !$0.isRequired }.map(\.name))
+        let schema = Schema.object(properties, optional: optional, self.meaning)
+        return NamedSchema(
+            self.name,
+            self.needsMember ? schema.adding(["minProperties": 1]) : schema,
+            uses: self.members.flatMap(\.kind.uses)
+        )
+    }
+}
+
+extension RequestMember {
+    /// The schema of its value.
+    fileprivate var schema: JSONValue { self.described(self.kind.schema) }
+
+    /// The member as a parameter of a query, where every value is text.
+    var parameter: (schema: JSONValue, example: JSONValue) { (self.kind.textSchema, self.kind.example) }
+
+    private func described(_ schema: JSONValue) -> JSONValue {
+        self.meaning.map { schema.adding(["description": .string($0)]) } ?? schema
+    }
+}
+
+extension RequestKind {
+    /// Units in falling order, each at most once, at least one of them.
+    private static let durationPattern =
+        "(?=[0-9])([0-9]{1,5}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?"
+
+    fileprivate var schema: JSONValue {
+        switch self {
+        case .duration: ["anyOf": [self.textSchema, Schema.number]]
+        case .instant: Schema.instant()
+        case .flag: Schema.flag()
+        case .count: Schema.integer(0...Int(UInt32.max))
+        case .text(let bytesMin, let bytesMax): Self.text(bytesMin, bytesMax)
+        case .word(let words): Schema.oneOf(words)
+        case .base64: Schema.base64
+        case .signalSource: Schema.signalSource
+        case .signalEvent: Schema.eventID
+        case .oneOrMore(let kind, let countMax):
+            ["anyOf": [kind.schema, Schema.array(of: kind.schema).adding(Self.bounds(1...countMax))]]
+        case .list(let kind, let count): Schema.array(of: kind.schema).adding(count.map(Self.bounds) ?? [:])
+        case .object(let shape): shape.schema.place
+        }
+    }
+
+    /// The schema of a value that stands in a query.
+    fileprivate var textSchema: JSONValue {
+        guard case .duration(let word) = self else { return self.schema }
+        let pattern = word.map { "^(\($0)|\(Self.durationPattern))$" } ?? "^\(Self.durationPattern)$"
+        return ["type": "string", "pattern": .string(pattern)]
+    }
+
+    fileprivate var example: JSONValue {
+        switch self {
+        case .duration: "30s"
+        case .instant: "2026-05-01T12:00:00Z"
+        case .flag: true
+        case .word(let words): .string(words.first ?? "")
+        case .count, .text, .base64, .signalSource, .signalEvent, .oneOrMore, .list, .object:
+            preconditionFailure("a query has no such value")
+        }
+    }
+
+    /// The named schemas that the value's schema refers to.
+    fileprivate var uses: [NamedSchema] {
+        switch self {
+        case .object(let shape): shape.name.isEmpty ? shape.schema.uses : [shape.schema]
+        case .list(let kind, _), .oneOrMore(let kind, _): kind.uses
+        case .duration, .instant, .flag, .count, .text, .word, .base64, .signalSource, .signalEvent: []
+        }
+    }
+
+    /// The most characters are as many as bytes may be: a text with longer characters is refused by its bytes.
+    private static func text(_ bytesMin: Int, _ bytesMax: Int?) -> JSONValue {
+        var members: [String: JSONValue] = [:]
+        if bytesMin > 0 { members["minLength"] = .integer(Int64(bytesMin)) }
+        if let bytesMax { members["maxLength"] = .integer(Int64(bytesMax)) }
+        return Schema.text().adding(members)
+    }
+
+    private static func bounds(_ count: ClosedRange<Int>) -> [String: JSONValue] {
+        var members: [String: JSONValue] = ["maxItems": .integer(Int64(count.upperBound))]
+        if count.lowerBound > 0 { members["minItems"] = .integer(Int64(count.lowerBound)) }
+        return members
+    }
 }

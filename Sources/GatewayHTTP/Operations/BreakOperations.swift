@@ -92,7 +92,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatchOfPublication]
                 + OperationParameter.settingsBesideVAST,
             body: OperationBody(
-                contents: [OperationContent(BreakBodies.publish, example: BreakBodies.publishExample)]
+                contents: [OperationContent(BreakShapes.publish.schema, example: BreakBodies.publishExample)]
                     + OperationContent.vast,
                 isRequired: true,
                 bytesMax: BreakDocument.bytesMax
@@ -136,7 +136,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             id: "punchBreak",
             "Start a cued break.",
             details: "Without `in`, `at` and `now` it starts after the gateway's usual lead.",
-            body: (BreakBodies.punch, ["in": "2s"], isRequired: false),
+            body: (BreakShapes.punch.schema, ["in": "2s"], isRequired: false),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
             try await parts.change(call) { () throws(DocumentFault) in .punch(try BreakDocument.punch(key, body)) }
@@ -145,7 +145,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             "update",
             id: "updateBreak",
             "Change a break: its start until it starts, its ads until it is announced, its duration until it is over.",
-            body: (BreakBodies.update, ["duration": "45s"], isRequired: true),
+            body: (BreakShapes.update.schema, ["duration": "45s"], isRequired: true),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
             try await parts.change(call) { () throws(DocumentFault) in .update(try BreakDocument.update(key, body)) }
@@ -158,7 +158,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 It needs `from`, the start that the break has now, or `If-Match` with its revision: so a repeat never moves it twice. A break \
                 that starts at `from` + `by` already is as asked for.
                 """,
-            body: (BreakBodies.postpone, ["by": "90s"], isRequired: true),
+            body: (BreakShapes.postpone.schema, ["by": "90s"], isRequired: true),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
             let expected = try call.expectedRevision()
@@ -178,7 +178,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             "end",
             id: "endBreak",
             "End a break that plays: early, or because it has no duration.",
-            body: (BreakBodies.end, ["endMode": "finishAd"], isRequired: false),
+            body: (BreakShapes.end.schema, ["endMode": "finishAd"], isRequired: false),
             refusals: steering
         ) { call, key, body in
             try await parts.change(call) { () throws(DocumentFault) in .end(try BreakDocument.end(key, body)) }
@@ -300,14 +300,16 @@ extension OperationParameter {
 
 extension OperationParameter {
     /// The parameters of the query if the body is VAST: the members that the JSON has beside its ads.
-    fileprivate static let settingsBesideVAST: [OperationParameter] = BreakBodies.settings.sorted { $0.key < $1.key }
-        .map { name, setting in
-            OperationParameter(
-                name,
+    fileprivate static let settingsBesideVAST: [OperationParameter] = BreakShapes.settings.members
+        .sorted { $0.name < $1.name }
+        .map { member in
+            let (schema, example) = member.parameter
+            return OperationParameter(
+                member.name,
                 in: .query,
                 "With VAST: as in the JSON.",
-                setting.text,
-                example: setting.example,
+                schema,
+                example: example,
                 isAlternative: true
             )
         }

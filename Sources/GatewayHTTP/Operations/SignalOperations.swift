@@ -26,7 +26,7 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
             access: .publish,
             parameters: [.streamInPath],
             body: OperationBody(
-                contents: [OperationContent(SignalBodies.signal, example: SignalBodies.example)],
+                contents: [OperationContent(BreakShapes.signal.schema, example: signalExample)],
                 isRequired: true,
                 bytesMax: SignalDocument.bytesMax
             ),
@@ -50,33 +50,6 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
     ]
 }
 
-/// The bodies of signals, as `SignalDocument` reads them.
-private enum SignalBodies {
-    static let signal = NamedSchema(
-        "Signal",
-        Schema.object(
-            BreakBodies.moments.merging([
-                "source": Schema.signalSource,
-                "event": Schema.eventID,
-                "kind": Schema.oneOf(
-                    SignalKind.wordList,
-                    "`out`: a break begins; `in`: the programme is back; `cancel`: the break does not take place."
-                ),
-                "programmeTime": Schema.flag(
-                    "The moment is a place in the programme: it may lie in the past, and is not moved to now."
-                ),
-                "duration": BreakBodies.duration("How long the break is to last; only with `out`."),
-                "raw": Schema.base64.adding([
-                    "description": .string(
-                        "The signal as its source wrote it, at most \(WireLimits.signalRawBytesMax) bytes."
-                    )
-                ]),
-            ]) { own, _ in own },
-            optional: ["in", "at", "now", "programmeTime", "duration", "raw"]
-        )
-    )
-
-    static let example: JSONValue = [
-        "source": "studio", "event": "4711", "kind": "out", "in": "10s", "duration": "30s",
-    ]
-}
+private let signalExample: JSONValue = [
+    "source": "studio", "event": "4711", "kind": "out", "in": "10s", "duration": "30s",
+]
