@@ -48,6 +48,7 @@ package struct ReadinessDocument: GatewayDocument {
 extension RaisedAlarm: GatewayDocument {
     package static let documentDescription = DocumentDescription(fields: [
         DocumentField("alarm", .oneOf(Alarm.allCases.map(\.rawValue))),
+        DocumentField("title", .text, "The alarm in a few words."),
         DocumentField("sentence", .text, "The fault, in a sentence."),
     ])
 }

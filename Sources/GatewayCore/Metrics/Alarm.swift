@@ -42,6 +42,29 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Alarm {
+    /// A few words for the alarm, for a heading.
+    package var title: String {
+        switch self {
+        case .reload: "A reload failed"
+        case .audit: "The audit is not kept"
+        case .clock: "The clocks are too far apart"
+        case .control: "No control socket"
+        case .epoch: "The log began a new epoch"
+        case .history: "Records were lost"
+        case .ledger: "The ledger is being counted anew"
+        case .ledgerCopies: "No copies of the ledger"
+        case .retention: "Retention stands still"
+        case .logSilent: "The event log does not answer"
+        case .logNearlyFull: "The event log is nearly full"
+        case .diskNearlyFull: "The disk is nearly full"
+        case .connections: "No more connections"
+        case .traceFile: "The trace file is not written"
+        case .signingKeysDiffer: "Another gateway has other signing keys"
+        case .gatewayClocksDiffer: "Another gateway's clock differs"
+        case .boardsDiffer: "Another gateway has another board"
+        }
+    }
+
     /// The meaning of the alarm, for operators, in Markdown.
     package var meaning: String {
         switch self {
@@ -97,15 +120,14 @@ extension Alarm {
 package struct RaisedAlarm: Codable, Hashable, Sendable {
     /// The alarm by its name.
     package let alarm: String
+    /// A few words for it, for a heading.
+    package let title: String
     /// One sentence for people: what is wrong, and what to do.
     package let sentence: String
 
-    package init(alarm: String, sentence: String) {
-        self.alarm = alarm
-        self.sentence = sentence
-    }
-
     package init(_ alarm: Alarm, _ sentence: String) {
-        self.init(alarm: alarm.rawValue, sentence: sentence)
+        self.alarm = alarm.rawValue
+        self.title = alarm.title
+        self.sentence = sentence
     }
 }

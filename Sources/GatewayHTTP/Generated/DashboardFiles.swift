@@ -1099,7 +1099,7 @@ function drawLink() {
   }
   if (link !== "gone" && state.gateway) {
     if (state.gateway.draining) notices.push(["warn", "The gateway is draining", "It takes no new breaks and no new listeners, and is about to stop."]);
-    for (const alarm of state.gateway.alarms ?? []) notices.push(["warn", alarmName(alarm.alarm), alarm.sentence]);
+    for (const alarm of state.gateway.alarms ?? []) notices.push(["warn", alarm.title, alarm.sentence]);
   }
   const key = JSON.stringify(notices);
   if (drawLink.key !== key) {
@@ -1112,17 +1112,6 @@ function drawLink() {
   const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
   document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
   say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
-}
-
-function alarmName(name) {
-  const words = {
-    reload: "A reload failed", audit: "The audit is not kept", clock: "The clocks are too far apart", control: "No control socket",
-    epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
-    ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
-    logNearlyFull: "The event log is nearly full", diskNearlyFull: "The disk is nearly full", connections: "No more connections",
-    traceFile: "The trace file is not written",
-  };
-  return words[name] ?? String(name);
 }
 
 onDraw(drawLink);
