@@ -25,8 +25,15 @@ public struct GatewayAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(notices: "tcp://\(host):7400", requests: "tcp://\(host):7401")
     }
 
-    /// Both addresses.
-    public var description: String { "\(self.notices), \(self.requests)" }
+    /// A gateway at one address for both, for instance `wss://ads.example.com/listen`.
+    public init(url: String) {
+        self.init(notices: url, requests: url)
+    }
+
+    /// Both addresses; one where they are the same.
+    public var description: String {
+        self.notices == self.requests ? self.notices : "\(self.notices), \(self.requests)"
+    }
 }
 
 /// How the queue gives its advertisements to the app.

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CommandSupport
 @_spi(Tuning) import Cuecast
+import CuecastNIO
 import CuecastZeroMQ
 import Foundation
 import UnixSignals
@@ -21,6 +22,8 @@ struct Listen: AsyncParsableCommand {
             With --json it prints one JSON object a line. It ends when the reader of its output closes the pipe.
 
             Example: cuecast listen --stream radio1 --breaks 1 --speed 10
+
+            Example: cuecast listen --stream radio1 --url wss://ads.example.com/listen
             """
     )
 
@@ -50,6 +53,16 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "The file of a token, for a stream that asks for one; read again for each join that needs it.")
     var tokenFile: String?
 
+    @Option(
+        help: """
+            Listen at this address instead of --notices and --requests: ws://HOST/PATH or wss://HOST/PATH for WebSocket.
+            """
+    )
+    var url: String?
+
+    @Option(help: "Certificates that are trusted for wss://, as PEM. (default: those that the system trusts)")
+    var listenerCaFile: String?
+
     @Flag(help: "Call the tracking URLs of the ads.")
     var tracking = false
 
@@ -71,14 +84,37 @@ struct Listen: AsyncParsableCommand {
     func validate() throws {
         guard self.speed.isFinite, self.speed > 0 else { throw ValidationError("--speed takes a number above 0.") }
         guard self.breaks.map({ $0 > 0 }) ?? true else { throw ValidationError("--breaks takes a number above 0.") }
+        if let url {
+            guard url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
+                throw ValidationError("--url takes ws://HOST/PATH or wss://HOST/PATH.")
+            }
+        }
+        guard self.listenerCaFile == nil || self.url?.hasPrefix("wss://") == true else {
+            throw ValidationError("--listener-ca-file goes with --url wss://….")
+        }
+    }
+
+    private func transport() throws -> any ListenerTransport {
+        guard self.url != nil else { return ZeroMQListenerTransport() }
+        guard let listenerCaFile else { return NIOListenerTransport() }
+        let pem: [UInt8]
+        do throws(HTTPEndpoint.Fault) {
+            pem = try HTTPEndpoint.certificates(listenerCaFile)
+        } catch {
+            throw ValidationError("--listener-ca-file: \(error)")
+        }
+        return NIOListenerTransport(
+            trust: GatewayTrust(roots: .certificates(pem: String(decoding: pem, as: UTF8.self)))
+        )
     }
 
     func run() async throws {
         var configuration = ListenerConfiguration(
-            gateway: GatewayAddress(
-                notices: try self.gateway.noticesEndpoint,
-                requests: try self.gateway.requestsEndpoint
-            ),
+            gateway: try self.url.map { GatewayAddress(url: $0) }
+                ?? GatewayAddress(
+                    notices: try self.gateway.noticesEndpoint,
+                    requests: try self.gateway.requestsEndpoint
+                ),
             stream: LiveStream(id: self.stream)
         )
         configuration.delay = self.delay?.duration ?? .zero
@@ -105,7 +141,7 @@ struct Listen: AsyncParsableCommand {
         do {
             client = try CuecastClient(
                 configuration: configuration,
-                transport: ZeroMQListenerTransport(),
+                transport: try self.transport(),
                 logger: GatewayOptions.quietLogger
             )
         } catch {

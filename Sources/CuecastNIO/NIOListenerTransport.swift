@@ -4,7 +4,7 @@
 @_spi(Transports) public import Cuecast
 internal import NIOCore
 
-/// Connects listeners to a gateway by TCP or TLS without libzmq: one connection, and a second one for notices where the client
+/// Connects listeners to a gateway by TCP, TLS or WebSocket without libzmq: one connection, and a second one for notices where the client
 /// wants two (``ListenerConfiguration/connections``) or the gateway cannot send notices on the first.
 ///
 /// ```swift
@@ -12,7 +12,8 @@ internal import NIOCore
 /// ```
 ///
 /// Addresses are `tcp://HOST:PORT`, and `tls://HOST:PORT` for TLS 1.2 and 1.3, where the gateway must show a certificate that
-/// ``GatewayTrust`` takes. One transport serves any number of clients.
+/// ``GatewayTrust`` takes. `ws://HOST/PATH` and `wss://HOST/PATH` are for networks that let nothing else through: the same by WebSocket
+/// (RFC 6455, RFC 45), in plain text and by TLS. One transport serves any number of clients.
 ///
 /// A gateway that says nothing for 20 s is asked for a sign of life, and is taken for gone after 20 s more. A gateway that sends
 /// notices on the connection says something more often than that.
@@ -27,7 +28,7 @@ public final class NIOListenerTransport: ListenerTransport {
     /// A transport on the thread of `runtime`.
     ///
     /// - Parameters:
-    ///   - trust: how to verify the gateway's identity where an address begins with `tls://`.
+    ///   - trust: how to verify the gateway's identity where an address begins with `tls://` or `wss://`.
     ///   - runtime: the runtime whose thread serves the connections.
     public convenience init(trust: GatewayTrust = GatewayTrust(), runtime: NIORuntime = .shared) {
         self.init(trust: trust, runtime: runtime, timings: LinkTimings())
@@ -43,7 +44,7 @@ public final class NIOListenerTransport: ListenerTransport {
     /// Begins to make one connection, and returns at once.
     ///
     /// - Parameters:
-    ///   - gateway: two addresses, each `tcp://HOST:PORT` or `tls://HOST:PORT`.
+    ///   - gateway: two addresses, each `tcp://HOST:PORT`, `tls://HOST:PORT`, `ws://HOST/PATH` or `wss://HOST/PATH`.
     ///   - receive: is told everything about this connection, on the runtime's thread.
     /// - Returns: The connection, which need not be made yet.
     @_spi(Transports) public func connect(

@@ -51,7 +51,7 @@ from test_web_player import Curl, WebFallback, WebPlayer  # noqa: F401 (their te
 from test_web_requests import ManyCookies, WebRequests  # noqa: F401 (their tests run with these)
 from test_web_tabs import WebTabs  # noqa: F401 (its tests run with these)
 from test_web_wake import WebFront, WebWake  # noqa: F401 (their tests run with these)
-from test_web_socket import WebSocketExample, WebSocketListeners, WebSocketPeers  # noqa: F401 (their tests run with these)
+from test_web_socket import WebSocketExample, WebSocketListeners, WebSocketPeers, WebSocketPlayer  # noqa: F401 (their tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq
 

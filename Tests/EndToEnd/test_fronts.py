@@ -144,6 +144,16 @@ class Fronts(FrontTest):
                 self.assertEqual(len((await listener.play("b1")).advertisements), 1)
 
         asyncio.run(listen())
+        # So does the client library.
+        player = self.gateway.listen("radio2", "--url", f"wss://{address}/listen", "--listener-ca-file",
+                                     self.certificate.certificate, "--breaks", "1", "--speed", "1000000")
+        self.addCleanup(lambda: player.process.poll() is None and player.kill())
+        player.wait_for("joined")
+        reply = broadcaster.publish("radio2", "b1", [ad("a", 1_500_000)])
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply)
+        player.wait_for("acknowledged")
+        self.assertEqual(player.finish(), 0)
+        self.assertEqual(self.report("radio2", "b1")["a"]["played"], 1)
         headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": "ZWS2.0",
                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "https://evil.example"}
         status, _, said = self.ask(address, "/listen", **headers)

@@ -2,9 +2,11 @@
 # Copyright (c) 2026 the Cuecast authors
 """Listeners over WebSocket: the real binary, a client written from the RFCs, and peers that keep to nothing.
 
-    scripts/end-to-end.sh WebSocketListeners WebSocketPeers WebSocketExample
+    scripts/end-to-end.sh WebSocketListeners WebSocketPeers WebSocketPlayer WebSocketExample
 """
-import asyncio, base64, os, re, socket, struct, subprocess, sys, threading, time, unittest
+import asyncio, base64, os, re, signal, socket, struct, subprocess, sys, threading, time, unittest
+
+import websockets
 
 from harness import GENERATED, PATIENCE, ROOT, RUN_PATIENCE, Broadcaster, Gateway, HeldPort, ad, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, until
 from zws import Listener, Socket
@@ -315,6 +317,98 @@ class WebSocketPeers(Case):
                 return self.gateway.closed("stalled") + self.gateway.closed("slow") > 0 or time.monotonic() > deadline
             until("it is closed", is_closed)
         until("it is counted", lambda: self.gateway.closed("stalled") + self.gateway.closed("slow") > 0)
+
+
+class Relay:
+    """A server of another project (`websockets`) that passes messages on to a gateway, and says no at other paths."""
+
+    def __init__(self, target):
+        self.target, self.ready, self.paths = target, threading.Event(), []
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True)
+        self.thread.start()
+        assert self.ready.wait(PATIENCE)
+
+    async def run(self):
+        self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
+        async with websockets.serve(self.serve, "127.0.0.1", 0, subprotocols=["ZWS2.0"], ping_interval=None,
+                                    process_request=self.look_at) as server:
+            self.url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            self.ready.set()
+            await self.over.wait()
+
+    def look_at(self, connection, request):
+        self.paths.append(request.path)
+        return None if request.path.startswith("/listen") else connection.respond(404, "There is nothing here.\n")
+
+    async def serve(self, client):
+        async with websockets.connect(self.target, subprotocols=["ZWS2.0"], ping_interval=None, open_timeout=PATIENCE) as gateway:
+            async def pump(source, sink):
+                async for message in source:
+                    await sink.send(message)
+                await sink.close()
+
+            # Whichever side ends first ends the other one.
+            await asyncio.gather(pump(client, gateway), pump(gateway, client), return_exceptions=True)
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.over.set)
+        self.thread.join(PATIENCE)
+
+
+class WebSocketPlayer(Case):
+    """The Swift library over WebSocket."""
+
+    def player(self, url, *words):
+        player = self.gateway.listen("radio1", "--url", url, "--speed", "100000", *words)
+        self.addCleanup(lambda: player.process.poll() is None and player.kill())
+        player.wait_for("joined")
+        return player
+
+    def check_plays(self, player, name):
+        self.publish(name)
+        for each in ("a", "b"):
+            player.wait_for("outcome", ad=each, outcome="played")
+        self.assertEqual(player.finish(), 0)
+        counts = self.gateway.report("radio1", name)
+        self.assertEqual({each: (counts[each]["delivered"], counts[each]["played"]) for each in counts}, {"a": (1, 1), "b": (1, 1)})
+
+    def test_a_break_by_one_connection_and_by_two(self):
+        for name, words in (("b1", ()), ("b2", ("--two-connections",))):
+            player = self.player(self.gateway.url, "--breaks", "1", *words)
+            self.assertEqual(self.gateway.metric('cuecast_connections{socket="websocket"}'), 2 if words else 1)
+            self.check_plays(player, name)
+            until("the client said goodbye", lambda: self.gateway.metric('cuecast_connections{socket="websocket"}') == 0)
+
+    def test_a_server_of_another_project_stands_between(self):
+        relay = Relay(self.gateway.url)
+        self.addCleanup(relay.close)
+        self.check_plays(self.player(relay.url + "/listen?from=test", "--breaks", "1"), "b1")
+        self.assertEqual(set(relay.paths), {"/listen?from=test"})
+        said = self.gateway.run("listen", "--stream", "radio1", "--url", relay.url + "/other", code=69)
+        self.assertIn('it answered "HTTP/1.1 404 Not Found" to the request for a WebSocket', said)
+
+    def test_a_gateway_that_dies_is_found_again(self):
+        player = self.player(self.gateway.url, "--breaks", "2")
+        self.publish("b1")
+        player.wait_for("outcome", ad="b", outcome="played")
+        player.wait_for("acknowledged")
+        self.gateway.stop(signal.SIGKILL)
+        self.gateway.start()
+        self.broadcaster.close()
+        self.broadcaster = Broadcaster(self.gateway)
+        self.publish("b2")
+        self.assertEqual(player.finish(), 0)
+        for name in ("b1", "b2"):
+            counts = self.gateway.report("radio1", name)
+            self.assertEqual({each: counts[each]["played"] for each in counts}, {"a": 1, "b": 1}, name)
+
+    def test_an_address_that_is_none_is_refused(self):
+        for words, sentence in ((("--url", "tcp://127.0.0.1:1"), "--url takes ws://HOST/PATH or wss://HOST/PATH."),
+                                (("--url", "ws://host:0/"), "is no address"),
+                                (("--listener-ca-file", "/x"), "--listener-ca-file goes with --url wss://"),
+                                (("--url", "wss://host/", "--listener-ca-file", "/there/is/none"), "--listener-ca-file: ")):
+            code = 69 if "host:0" in words[1] else 64
+            self.assertIn(sentence, self.gateway.run("listen", "--stream", "radio1", *words, code=code))
 
 
 class WebSocketExample(Case):

@@ -14,7 +14,7 @@ protocol LinkOwner: AnyObject {
     func failed(_ reason: String, on channel: WireLink.Channel)
 }
 
-/// Speaks ZMTP on one channel: drives `WireLink` and `Heartbeat` with what happens there.
+/// Speaks ZMTP on one channel, also over WebSocket: drives `WireLink` and `Heartbeat` with what happens there.
 final class LinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -35,10 +35,11 @@ final class LinkHandler: ChannelInboundHandler {
     init(
         _ channel: WireLink.Channel,
         timings: LinkTimings,
+        over webSocket: WebSocketAddress? = nil,
         owner: any LinkOwner,
         inspect: ((any Channel) -> String?)? = nil
     ) {
-        self.link = WireLink(channel)
+        self.link = WireLink(channel, over: webSocket)
         self.timings = timings
         self.owner = owner
         self.inspect = inspect
@@ -62,6 +63,10 @@ final class LinkHandler: ChannelInboundHandler {
 
     /// Nothing is told any more.
     func end() {
+        self.link.close()
+        // Also in the middle of reading: the peer's close is answered.
+        self.isReading = false
+        self.flush()
         self.isOver = true
         self.owner = nil
         self.timer?.cancel()
@@ -117,6 +122,8 @@ final class LinkHandler: ChannelInboundHandler {
                 self.heartbeat?.opened(canPing: self.link.canPing, now: context.eventLoop.now)
                 self.owner?.happened(event, on: self.link.channel)
             case .notice, .reply: self.owner?.happened(event, on: self.link.channel)
+            case .closed(let code):
+                self.fail("the gateway closed the connection" + (code.map { " (WebSocket code \($0))" } ?? ""))
             case .failed(let reason): self.fail("the gateway does not speak as it must: \(reason)")
             }
         }

@@ -96,6 +96,7 @@ final class ListenerChannels: LinkOwner {
         let link = LinkHandler(
             channel,
             timings: self.timings,
+            over: self.endpoints[channel]?.webSocket,
             owner: self,
             inspect: isEncrypted && connector.inspectsLater ? { connector.refusal(of: $0) } : nil
         )
@@ -134,6 +135,7 @@ final class ListenerChannels: LinkOwner {
         case .notice(let frame): self.receive(.notice(frame))
         case .reply(let frame): self.receive(.reply(frame))
         case .dropped: self.dropped(1)
+        case .closed: self.failed("the gateway closed the connection", on: channel)
         case .failed(let reason): self.failed(reason, on: channel)
         }
     }

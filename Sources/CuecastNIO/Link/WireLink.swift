@@ -14,6 +14,8 @@ internal import ZMTP
 /// send(link.takeOutput())
 /// ```
 ///
+/// By WebSocket the same frames go through a `WebSocketCarrier`.
+///
 /// It holds at most one frame that has not come in full, and what `next()` has not been asked for.
 struct WireLink: Sendable {
     enum Channel: Hashable, Sendable {
@@ -30,6 +32,8 @@ struct WireLink: Sendable {
         case reply([UInt8])
         /// A message that is neither.
         case dropped
+        /// The peer closed the WebSocket, with this code if it gave one. Nothing follows.
+        case closed(code: UInt16?)
         /// The peer cannot be talked to, for a reason in a few words. Nothing follows.
         case failed(reason: String)
     }
@@ -44,6 +48,8 @@ struct WireLink: Sendable {
     var answersPings = true
     private(set) var isOpen = false
     private var session: Session
+    /// `nil`: ZMTP's bytes go as they are.
+    private var webSocket: WebSocketCarrier?
     private var buffer: [UInt8] = []
     /// How much of `buffer` has been read.
     private var offset = 0
@@ -59,29 +65,54 @@ struct WireLink: Sendable {
     private var second: [UInt8]?
     private var isOver = false
 
-    init(_ channel: Channel) {
+    /// A link whose connection is made.
+    ///
+    /// - Parameters:
+    ///   - channel: its purpose.
+    ///   - webSocket: the host and the path, where the connection is to become a WebSocket; `nil`: ZMTP begins at once.
+    init(_ channel: Channel, over webSocket: WebSocketAddress? = nil) {
+        let (type, frameBytesMax): (SocketType, Int) =
+            switch channel {
+            case .requests: (.dealer, WireLimits.replyFrameBytesMax)
+            case .notices: (.sub, WireLimits.noticeFrameBytesMax)
+            }
         self.channel = channel
-        switch channel {
-        case .requests: self.session = Session(.dealer, minor: 1, frameBytesMax: WireLimits.replyFrameBytesMax)
-        case .notices: self.session = Session(.sub, minor: 1, frameBytesMax: WireLimits.noticeFrameBytesMax)
+        self.webSocket = webSocket.map { WebSocketCarrier(to: $0, frameBytesMax: frameBytesMax) }
+        self.session = Session(
+            type,
+            minor: 1,
+            frameBytesMax: frameBytesMax,
+            start: webSocket == nil ? .greeting : .routingID
+        )
+        self.output = []
+        if webSocket == nil {
+            self.output = self.session.greeting
+        } else {
+            // The routing id: none.
+            Outgoing.appendFrame([], more: false, to: &self.output)
         }
-        self.output = self.session.greeting
     }
 
-    /// Whether the peer answers a PING: it speaks ZMTP 3.1.
-    var canPing: Bool { self.isOpen && self.session.peerMinor >= 1 }
+    /// Whether the peer answers a PING: it speaks ZMTP 3.1, or WebSocket.
+    var canPing: Bool { self.isOpen && (self.webSocket != nil || self.session.peerMinor >= 1) }
 
     /// How many bytes have come and are not understood yet.
     var bytesWaiting: Int { self.buffer.count - self.offset }
 
     /// The bytes to send now; they are forgotten here.
     mutating func takeOutput() -> [UInt8] {
+        if self.webSocket != nil { return self.webSocket?.takeOutput(&self.output) ?? [] }
         defer { self.output = [] }
         return self.output
     }
 
     mutating func received(_ bytes: Span<UInt8>) {
         guard !self.isOver else { return }
+        guard self.webSocket == nil else {
+            self.webSocket?.answersPings = self.answersPings
+            self.webSocket?.received(bytes, into: &self.buffer)
+            return
+        }
         self.buffer.reserveCapacity(self.buffer.count + bytes.count)
         for index in bytes.indices { self.buffer.append(bytes[index]) }
     }
@@ -94,7 +125,7 @@ struct WireLink: Sendable {
             case .needsMore:
                 self.buffer.removeFirst(self.offset)
                 self.offset = 0
-                return nil
+                return self.webSocketEnd()
             case .greeted: self.output += self.session.ready()
             case .ready:
                 self.open()
@@ -134,7 +165,25 @@ struct WireLink: Sendable {
 
     /// Asks the peer for a sign of life; `timeToLive` is how long it may take silence for.
     mutating func ping(timeToLiveTenths: UInt16) {
+        guard self.webSocket == nil else {
+            self.webSocket?.ping()
+            return
+        }
         Outgoing.appendPing(ttlTenths: timeToLiveTenths, to: &self.output)
+    }
+
+    /// Says that this side closes, where the transport has a way to; nothing may be sent after that.
+    mutating func close() { self.webSocket?.close() }
+
+    /// The meaning of the end of the WebSocket, once all frames before it have been read.
+    private mutating func webSocketEnd() -> Event? {
+        switch self.webSocket?.end {
+        case nil: return nil
+        case .closed(let code):
+            self.isOver = true
+            return .closed(code: code)
+        case .failed(let reason): return self.fail(reason)
+        }
     }
 
     private mutating func open() {

@@ -46,7 +46,7 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     /// TLS came to nothing, or ended.
     case encryption(TLSFailure)
     /// The peer does not serve WebSocket: the first line of its answer.
-    case noWebSocket(answer: String)
+    case noWebSocket(reason: String)
     /// The peer does not keep to WebSocket.
     case webSocket(WebSocketFailure)
     /// A call of the operating system failed.
@@ -60,7 +60,7 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
         case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"
         case .encryption(let failure): failure.description
-        case .noWebSocket(let answer): "the peer does not serve WebSocket: \(answer)"
+        case .noWebSocket(let reason): "the peer does not serve WebSocket: \(reason)"
         case .webSocket(let failure): failure.description
         case .system(let operation, let code): "\(operation) failed: \(System.describe(code))"
         }

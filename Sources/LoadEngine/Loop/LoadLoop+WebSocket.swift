@@ -15,11 +15,13 @@ extension LoadLoop {
             self.frames = [UInt8](repeating: 0, count: bytes)
         }
         let client = WebSocketClient(
+            host: "\(endpoint.host):\(endpoint.port)",
+            path: path,
             frameBytesMax: self.settings.frameBytesMax,
             seed: UInt32(truncatingIfNeeded: connection.key &* 2_654_435_761)
         )
         self.slots[index].webSocket = client
-        let request = client.request(host: "\(endpoint.host):\(endpoint.port)", path: path)
+        let request = client.request
         self.writeWire(request.span, connection, index)
     }
 
@@ -45,7 +47,8 @@ extension LoadLoop {
         guard let client = self.slots[index].webSocket else { return }
         var start = 0
         if client.isWaitingForAnswer {
-            switch client.takeAnswer(self.frames[0..<count]) {
+            let answer = self.frames
+            switch client.takeAnswer(answer.span.extracting(0..<count)) {
             case .done: return
             case .ended(let end): return self.end(connection, end)
             case .opened(let byteCount):

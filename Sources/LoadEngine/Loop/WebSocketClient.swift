@@ -14,40 +14,30 @@ final class WebSocketClient {
         case ended(ConnectionEnd)
     }
 
-    /// The longest head of an answer, in bytes.
-    private static let headBytesMax = 8_192
-
-    /// The part of the answer that has come; `nil`: all of it has.
-    private var head: [UInt8]? = []
+    /// The reader of the answer; `nil`: it has come in full.
+    private var upgrade: WebSocketClientUpgrade?
+    /// The bytes to send first.
+    let request: [UInt8]
     private var frames: WebSocketFrameReader
     /// Makes the keys of frames: they protect proxies from pages, which there are none of here.
     private var lastKey: UInt32
 
     /// - Parameters:
+    ///   - host: the value of the request's `Host`.
+    ///   - path: the path that is asked for.
     ///   - frameBytesMax: the longest ZeroMQ frame that is taken, in bytes.
     ///   - seed: makes the keys of frames.
-    init(frameBytesMax: Int, seed: UInt32) {
+    init(host: String, path: String, frameBytesMax: Int, seed: UInt32) {
         self.frames = WebSocketFrameReader(ofClient: false, frameBytesMax: frameBytesMax)
         self.lastKey = seed | 1
-    }
-
-    /// The request, to be sent first.
-    func request(host: String, path: String) -> [UInt8] {
-        let key = WebSocketKey.base64((0..<16).map { UInt8(truncatingIfNeeded: self.lastKey >> UInt32($0 % 4 * 8)) })
-        return Array(
-            """
-            GET \(path) HTTP/1.1\r
-            Host: \(host)\r
-            Upgrade: websocket\r
-            Connection: Upgrade\r
-            Sec-WebSocket-Key: \(key)\r
-            Sec-WebSocket-Version: 13\r
-            Sec-WebSocket-Protocol: \(ZWSMechanism.null.rawValue)\r
-            \r
-
-            """
-            .utf8
+        let upgrade = WebSocketClientUpgrade(
+            host: host,
+            path: path,
+            mechanism: .null,
+            keyBytes: (0..<16).map { UInt8(truncatingIfNeeded: (seed | 1) >> UInt32($0 % 4 * 8)) }
         )
+        self.upgrade = upgrade
+        self.request = upgrade.request
     }
 
     /// Frames of ZMTP as messages.
@@ -74,22 +64,21 @@ final class WebSocketClient {
     }
 
     /// Reads the answer to the request, where it has not come in full.
-    func takeAnswer(_ bytes: ArraySlice<UInt8>) -> Reading {
-        guard var head = self.head else { return .opened(byteCount: 0) }
-        let before = head.count
-        for (number, byte) in bytes.enumerated() {
-            head.append(byte)
-            guard head.suffix(4).elementsEqual("\r\n\r\n".utf8) else { continue }
-            self.head = nil
-            let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
-            return line.hasPrefix("HTTP/1.1 101") ? .opened(byteCount: number + 1) : .ended(.noWebSocket(answer: line))
+    func takeAnswer(_ bytes: Span<UInt8>) -> Reading {
+        guard var upgrade else { return .opened(byteCount: 0) }
+        switch upgrade.read(bytes) {
+        case .needsMore:
+            self.upgrade = upgrade
+            return .done
+        case .open(let byteCount):
+            self.upgrade = nil
+            return .opened(byteCount: byteCount)
+        case .refused(let reason): return .ended(.noWebSocket(reason: reason))
         }
-        self.head = head
-        return before + bytes.count > Self.headBytesMax ? .ended(.noWebSocket(answer: "its answer is too long")) : .done
     }
 
     /// Whether the peer's answer has not come in full.
-    var isWaitingForAnswer: Bool { self.head != nil }
+    var isWaitingForAnswer: Bool { self.upgrade != nil }
 
     /// Reads frames.
     ///

@@ -190,4 +190,48 @@ extension FuzzTarget {
             }
         }
     )
+
+    /// The answer to a client's request for WebSocket, after a byte that chooses how it is cut: the cuts change nothing.
+    static let webSocketAnswer = FuzzTarget(
+        name: "web-socket-answer",
+        sample: { [$0.bytes(1...1)[0]] + Array(answer.utf8) + $0.bytes(0...4) },
+        change: { changed($0, &$1) },
+        fault: { input in
+            guard let choice = input.first else { return nil }
+            return firstBroken { () throws(Broken) in
+                let bytes = Array(input.dropFirst())
+                func read(partMax: Int) -> (step: WebSocketClientUpgrade.Step, place: Int) {
+                    var upgrade = WebSocketClientUpgrade(
+                        host: "gateway.example",
+                        path: "/",
+                        mechanism: .null,
+                        keyBytes: Array("the sample nonce".utf8)
+                    )
+                    var place = 0
+                    while place < bytes.count {
+                        let end = partMax > bytes.count - place ? bytes.count : place + partMax
+                        switch upgrade.read(bytes.span.extracting(place..<end)) {
+                        case .needsMore: place = end
+                        case .open(let byteCount): return (.open(byteCount: 0), place + byteCount)
+                        case .refused(let reason): return (.refused(reason), 0)
+                        }
+                    }
+                    return (.needsMore, place)
+                }
+                let (whole, parts) = (read(partMax: .max), read(partMax: [1, 2, 7, 64][Int(choice % 4)]))
+                try insist(whole == parts, "whole: \(whole), in parts: \(parts)")
+                try insist(whole.place <= bytes.count, "it is longer than what came")
+            }
+        }
+    )
 }
+
+private let answer = """
+    HTTP/1.1 101 Switching Protocols\r
+    Upgrade: websocket\r
+    Connection: Upgrade\r
+    Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r
+    Sec-WebSocket-Protocol: ZWS2.0/NULL\r
+    \r
+
+    """
