@@ -298,7 +298,8 @@ class HTTPChanges(unittest.TestCase):
         self.addCleanup(broadcaster.close)
         stream, hour = "radio1", 3_600_000
         start = broadcast_pb2.Start(in_ms=hour)
-        self.assertEqual(broadcaster.publish(stream, "there", [ad("a", 30_000)], start=start, duration_ms=30_000).status,
+        # Half an hour: what is to overlap it does so, however long the requests before took.
+        self.assertEqual(broadcaster.publish(stream, "there", [ad("a", 30_000)], start=start, duration_ms=hour // 2).status,
                          status_pb2.STATUS_CODE_OK)
         self.assertEqual(broadcaster.publish(stream, "held", [ad("a", 30_000)], duration_ms=30_000).status,
                          status_pb2.STATUS_CODE_OK)
@@ -377,7 +378,8 @@ class HTTPEvents(unittest.TestCase):
     def test_a_page_watches_a_break_by_a_ticket_that_no_message_tells(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        gateway = LoggedGateway(folder.name, "--set", "logLevel=debug")
+        # Each break is announced at once, however long before its start.
+        gateway = LoggedGateway(folder.name, "--set", "logLevel=debug", "--set", "breaks.announceAhead=10m")
         self.addCleanup(gateway.close)
         api = API(gateway)
         ticket = api.ask("POST", "/v1/event-tickets")[1]["ticket"]
