@@ -446,7 +446,7 @@ class Bench:
     def close(self, observed):
         """Serves new listeners, and counts the books of the stopped gateway."""
         say(f"{observed.attack}: newcomers, books")
-        for factor in (1, 4, 16):
+        for factor in (1, 4, 16, 64):
             self.form.factor = factor
             honest = self.honest("newcomers", breaks=2, listeners=20)
             try:
