@@ -173,12 +173,16 @@ class Gateway:
         assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout if code == 0 else done.stderr
 
-    def end(self, stream, break_id):
-        """Ends a break that a player plays. A player's clock may be ahead of the gateway's by the bound that it knows, so
-        the gateway is asked first whether the break has begun."""
+    def until_begun(self, stream, break_id):
+        """Waits until a break has begun by the gateway's clock. That of a player who plays it may be ahead by the bound that
+        the player knows."""
         until("the break has begun at the gateway", lambda: any(
-            each["break"] == break_id and each["state"] not in ("cued", "announced")
+            each["break"] == break_id and each["state"] not in ("cued", "scheduled", "announced")
             for each in self.get(f"/v1/breaks?stream={stream}")["breaks"]))
+
+    def end(self, stream, break_id):
+        """Ends a break that a player plays, once it has begun at the gateway, too."""
+        self.until_begun(stream, break_id)
         self.run("end", "--stream", stream, "--break", break_id)
 
     def listen(self, stream, *arguments):

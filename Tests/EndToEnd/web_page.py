@@ -189,7 +189,8 @@ class PageTest(unittest.TestCase):
         page.until("it is recorded", "window.listener?.session && window.listener.unacknowledged === 0")
 
     def end(self, name):
-        """Ends a break, so that its time is free for others."""
+        """Ends a break that a page plays, once it has begun at the gateway, too, so that its time is free for others."""
+        self.gateway.until_begun(self.stream, name)
         self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream=self.stream, break_id=name)).status, OK)
 
     def cancel(self, name):
