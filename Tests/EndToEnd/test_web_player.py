@@ -32,7 +32,9 @@ class WebPlayer(PageTest):
         self.assertIn("A tree in spring", [each[3] for each in seen])
         # One connection is all that it needs.
         self.assertEqual([each for each in page.requests if "/v1/" in each], [])
-        self.assertTrue(page.evaluate("window.listener.gatewayErrorMs < 1_000 && Math.abs(window.listener.gatewayNow - Date.now()) < 2_000"))
+        # On a busy machine the first answers take long, and tell little of the gateway's clock: it asks again.
+        page.until("it knows the gateway's clock",
+                   "window.listener.gatewayErrorMs < 1_000 && Math.abs(window.listener.gatewayNow - Date.now()) < 2_000")
         self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}] * 2)
         page.until("nothing is shown any more", "document.querySelector('#break').hidden")
         # The banner's picture is not there, and nothing else was complained about.
@@ -60,7 +62,9 @@ class WebPlayer(PageTest):
         self.publish_and_punch(page, "b", [self.site.ad("first")])
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "played": 1}])
-        self.assertEqual(page.evaluate("[window.listener.session, window.listener.transport]"), [session, "webSocket"])
+        self.assertEqual(page.evaluate("window.listener.session"), session)
+        # Where it came when only one of the gateway's ports was open it uses server-sent events, and leaves them within two minutes.
+        page.until("it listens by WebSocket", "window.listener.state === 'listening' && window.listener.transport === 'webSocket'")
 
     def test_what_a_gateway_never_heard_it_hears_later_and_counts_once(self):
         page = self.listening()
@@ -103,7 +107,8 @@ class WebPlayer(PageTest):
         page = self.listening()
         # It stands still as soon as it has begun, as one whose server says no more.
         page.evaluate("window.listener.media.addEventListener('playing', (event) => { event.target.playbackRate = 0; })")
-        self.publish_and_punch(page, "b", [self.site.ad("first", 2.0)])
+        # Long enough that it is not over before a busy page has its turn.
+        self.publish_and_punch(page, "b", [self.site.ad("first", 10.0)])
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "failed": 1}])
 

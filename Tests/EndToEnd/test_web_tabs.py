@@ -33,7 +33,7 @@ class WebTabs(PageTest):
         for page in (first, second):
             self.until_recorded(page, 2)
             self.assertEqual(page.evaluate("window.begun"), [ad.id for ad in ads])
-            self.assertEqual(page.evaluate("window.listener.state"), "listening")
+            page.until("it listens on", "window.listener.state === 'listening'")
         self.assertEqual(self.counts(name, *[ad.id for ad in ads]), [{"delivered": 2, "played": 2}] * 2)
         self.end(name)
 
