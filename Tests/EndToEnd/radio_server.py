@@ -9,8 +9,10 @@ ICECAST = shutil.which("icecast2", path=os.environ.get("PATH", "") + ":/usr/bin:
 LIQUIDSOAP = shutil.which("liquidsoap", path=os.environ.get("PATH", "") + ":/usr/bin")
 MOUNT = "/radio.mp3"
 PASSWORD = "a-password-of-tests"
+#: No source and no listener is given up because the machine is slow.
 CONFIGURATION = """<icecast>
-  <limits><clients>20</clients><sources>2</sources><burst-size>4096</burst-size></limits>
+  <limits><clients>20</clients><sources>2</sources><burst-size>4096</burst-size><queue-size>16777216</queue-size>
+    <source-timeout>3600</source-timeout><client-timeout>3600</client-timeout><header-timeout>3600</header-timeout></limits>
   <authentication><source-password>{password}</source-password><admin-user>admin</admin-user>
     <admin-password>{password}</admin-password></authentication>
   <hostname>localhost</hostname>
