@@ -222,7 +222,11 @@ class RadioPlayer(unittest.TestCase):
             lines.append(line.rstrip("\n"))
             if lines[-1].endswith(" loaded"):
                 in_time = time.monotonic() < start
-            if lines[-1].startswith(("confirmed: ", f"break {break_id} missed")):
+            if lines[-1].startswith(f"break {break_id} missed"):
+                # It has stood still until the ad was over.
+                in_time = in_time and time.monotonic() < start + 5
+                break
+            if lines[-1].startswith("confirmed: "):
                 break
         process.send_signal(signal.SIGTERM)
         lines += [line.rstrip("\n") for line in process.stdout]
