@@ -39,6 +39,14 @@ def counts(*kinds):
     return [sum(ad["counts"][kind] for kind in kinds) for each in breaks for ad in each["ads"]]
 
 
+def is_over():
+    """Whether both advertisements have an outcome, or the break is over and none is to come."""
+    if counts("played", "ignored", "failed") == [1, 1]:
+        return True
+    states = [each["state"] for each in json.loads(get("/v1/breaks?stream=radio1"))["breaks"]]
+    return states == ["complete"] and not any(counts("unknown"))
+
+
 def follow():
     """Does what the page says, in its order; from the beginning where the machine was too slow for both advertisements."""
     assert any(follow_once() for _ in range(ATTEMPTS_MAX)), "an advertisement was not played, each time"
@@ -62,7 +70,7 @@ def follow_once():
         until("the player listens", lambda: re.search(r"^cuecast_listeners 1$", get("/metrics"), re.M))
         subprocess.run(publish, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         # What a program prints into a pipe comes when it ends: what was played is known by the books.
-        until("both advertisements are counted", lambda: counts("played", "ignored", "failed") == [1, 1], lasting=35)
+        until("both advertisements are counted, or come too late", is_over, lasting=35)
         if counts("played") != [1, 1]:
             return False
         subprocess.run(report, cwd=folder, check=True)
