@@ -15,6 +15,15 @@ def run(*arguments, binary=BINARY, environment=None, stdout=subprocess.PIPE, tim
                           stderr=subprocess.PIPE, text=True, timeout=timeout)
 
 
+def run_at_gateway(*arguments, environment, **settings):
+    """Runs a command; once more where it has given the gateway up, which may be slow on a busy machine."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = run(*arguments, environment=environment, **settings)
+        if not any(text in done.stderr for text in GIVEN_UP) or time.monotonic() > deadline:
+            return done
+
+
 class Reload(unittest.TestCase):
     """SIGHUP reads the configuration file again and never ends the gateway."""
 
@@ -124,14 +133,6 @@ class Output(unittest.TestCase):
     def environment(self):
         return {name: value for name, value in self.gateway.environment.items() if name.startswith("CUECAST_")}
 
-    def run_at_gateway(self, *arguments, stdout):
-        """Runs a command; once more where it has given the gateway up, which may be slow on a busy machine."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            done = run(*arguments, environment=self.environment, stdout=stdout)
-            if not any(text in done.stderr for text in GIVEN_UP) or time.monotonic() > deadline:
-                return done
-
     COMMANDS = [("report",), ("report", "--format", "json"), ("report", "--format", "csv"), ("breaks",),
                 ("breaks", "--format", "json"), ("check-config",), ("version",), ("--help",), ("--version",),
                 ("help", "publish"), ("publish", "--help")]
@@ -139,7 +140,7 @@ class Output(unittest.TestCase):
     def test_a_full_device_is_an_error_of_every_command(self):
         with open("/dev/full", "w") as full:
             for arguments in self.COMMANDS:
-                done = self.run_at_gateway(*arguments, stdout=full)
+                done = run_at_gateway(*arguments, environment=self.environment, stdout=full)
                 self.assertEqual(done.returncode, 74, (arguments, done.stderr))
                 self.assertIn("standard output cannot be written", done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -166,7 +167,7 @@ class Output(unittest.TestCase):
             # The pipe's reader is gone before anything is written.
             reading, writing = os.pipe()
             os.close(reading)
-            done = self.run_at_gateway(*arguments, stdout=writing)
+            done = run_at_gateway(*arguments, environment=self.environment, stdout=writing)
             os.close(writing)
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
 
@@ -192,8 +193,8 @@ class Addresses(unittest.TestCase):
         # The variables lead to a gateway that answers; what is typed leads elsewhere, to a closed port.
         done = run("breaks", "--gateway", "127.0.0.2", environment=gateway.environment)
         self.assertEqual(done.returncode, 69, done.stderr)
-        done = run("breaks", "--gateway", "127.0.0.2", "--broadcast", gateway.addresses["broadcast"],
-                   environment={"CUECAST_BROADCAST": "tcp://127.0.0.2:1"})
+        done = run_at_gateway("breaks", "--gateway", "127.0.0.2", "--broadcast", gateway.addresses["broadcast"],
+                              environment={"CUECAST_BROADCAST": "tcp://127.0.0.2:1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         done = run("report", "--gateway", "127.0.0.2", environment=gateway.environment)
         self.assertEqual(done.returncode, 69, done.stderr)
