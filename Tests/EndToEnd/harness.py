@@ -290,16 +290,26 @@ def ad(name, milliseconds=1_000):
 
 
 class Requester:
-    """A REQ socket with a time-out."""
+    """A REQ socket with a time-out.
+
+    It connects with its first request: the gateway ends a connection that has brought none for some time, and what is asked
+    on it in that moment is lost.
+    """
 
     def __init__(self, endpoint, timeout=PATIENCE):
         self.socket = zmq.Context.instance().socket(zmq.REQ)
         self.socket.linger, self.socket.rcvtimeo = 0, int(timeout * 1_000)
-        self.socket.connect(endpoint)
+        self.endpoint, self.is_connected = endpoint, False
         self.counter = 0
 
-    def exchange(self, frame):
+    def send(self, frame):
+        if not self.is_connected:
+            self.socket.connect(self.endpoint)
+            self.is_connected = True
         self.socket.send(frame)
+
+    def exchange(self, frame):
+        self.send(frame)
         return self.socket.recv()
 
     def close(self):

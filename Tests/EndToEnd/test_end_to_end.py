@@ -328,7 +328,7 @@ class EndToEnd(unittest.TestCase):
             requester.close()
             # A frame above the limit costs the sender its connection, and other peers nothing.
             large = Requester(endpoint, timeout=1)
-            large.socket.send(bytes(2_000_000))
+            large.send(bytes(2_000_000))
             with self.assertRaises(zmq.Again):
                 large.socket.recv()
             large.close()

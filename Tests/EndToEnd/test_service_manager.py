@@ -293,7 +293,7 @@ class Health(unittest.TestCase):
         open(trigger, "w").close()
         request = broadcast_pb2.BroadcastRequest(request_id=9, publish=broadcast_pb2.Publish(
             stream="t", break_id="b", advertisements=[ad("x")], start=NOW, duration_ms=1_000))
-        broadcaster.socket.send(request.SerializeToString())
+        broadcaster.send(request.SerializeToString())
         until("the disk holds it", lambda: os.path.exists(trigger + ".held"))
         gateway.process.send_signal(signal.SIGTERM)
         manager.begins("STOPPING=1")
