@@ -201,6 +201,7 @@ let package = Package(
             dependencies: [
                 "BreakDocuments", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway", "GatewayCore",
+                "JetStreamLog",
                 "GatewayDocuments",
                 "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",

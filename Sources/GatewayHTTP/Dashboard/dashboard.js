@@ -91,7 +91,9 @@ function alarmName(name) {
     epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
     ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
     logNearlyFull: "The event log is nearly full", diskNearlyFull: "The disk is nearly full", connections: "No more connections",
-    traceFile: "The trace file is not written",
+    traceFile: "The trace file is not written", logCutOff: "The shared log does not answer", logWentBack: "The shared log went back",
+    signingKeysDiffer: "Gateways have different signing keys", gatewayClocksDiffer: "Clocks of gateways differ",
+    boardsDiffer: "Boards of gateways differ",
   };
   return words[name] ?? String(name);
 }
