@@ -39,7 +39,8 @@ enum GatewaysCommand {
 
     static func register(_ gateway: Gateway) {
         gateway.control.register(Self.name) { _, _ in
-            ["gateways": .array(gateway.knownGateways(version: CuecastVersion.text).map { .object(Self.document(of: $0)) })]
+            let known = gateway.knownGateways(version: CuecastVersion.text)
+            return ["gateways": .array(known.map { .object(Self.document(of: $0)) })]
         }
     }
 
