@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast lint format check-imports generate reference docs docs-site api-diff \
+.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast demo-cluster lint format check-imports generate reference docs docs-site api-diff \
 	test-tsan test-asan instructions test-javascript test-web test-jetstream test-without-nats test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
@@ -81,6 +81,11 @@ demo-broadcast: build ## shows breaks from an encoder's cues and a radio's title
 	@scripts/setup.sh demo
 	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
 	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-broadcast.sh
+
+demo-cluster: build ## shows three gateways on three servers of NATS, one of each killed, with 300 listeners, in two minutes
+	@scripts/setup.sh test
+	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
+	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-cluster.sh
 
 lint: ## the quick checks: format, licence headers, Safety lines, imports
 	@scripts/format.sh lint

@@ -201,7 +201,7 @@ let package = Package(
             dependencies: [
                 "BreakDocuments", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastNIO", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway",
-                "GatewayCore",
+                "GatewayCore", "JetStreamLog",
                 "GatewayDocuments",
                 "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",

@@ -155,7 +155,7 @@ step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py
 step "deploy, short" scripts/check-deploy.sh
 step "tests" run_all_tests
 step "tests, four threads for listeners" run_tests_on_four_threads
-step "tests of the log on NATS, without servers" run_tests --filter "^$jetstream_target\\.(LogTail|StreamGuard|StreamText)"
+step "tests of the log on NATS, without servers" run_tests --filter "^$jetstream_target\\.(AnswerQueue|LogTail|StreamGuard|StreamText)"
 # The tests above draw a seed of their own in every run, so that some of the suites are enough to see that the script works.
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileBytesTests|RoundTripTests'
 # Not beside the tests above, which are load enough for two cores.

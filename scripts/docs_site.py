@@ -22,6 +22,7 @@ PAGES_OUTSIDE = {
     "deploy/fronts.md": "deploy/fronts/README.md",
     "deploy/grafana.md": "deploy/grafana/README.md",
     "deploy/kubernetes.md": "deploy/kubernetes/README.md",
+    "deploy/nats.md": "deploy/nats/README.md",
     "deploy/prometheus.md": "deploy/prometheus/README.md",
 }
 LIBRARIES_PAGE = "reference/libraries.md"

@@ -21,6 +21,7 @@ struct Cuecast: AsyncParsableCommand {
             Cues     cuecast watch hls https://cdn.example/a.m3u8 --stream s --source hls
             Explain  cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
             Keys     cuecast keygen --out studio-a
+            Cluster  cuecast cluster status --config cuecast.yaml
             Tokens   cuecast token new-keys --out keys.json
 
             Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written, \
@@ -32,7 +33,7 @@ struct Cuecast: AsyncParsableCommand {
             Signal.self, Lists.self, Watch.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,
-            ClockCommand.self,
+            ClockCommand.self, Cluster.self, Gateways.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
             Capacity.self, Cue.self, Version.self, ReferencePages.self,
         ]

@@ -88,8 +88,10 @@ struct Serve: AsyncParsableCommand {
             try await process.run(self.options, running, hangups: hangups)
         } catch let failure as GatewayProcess.LogFailed {
             let sentence =
-                "the gateway ends because its event log failed: \(failure.reason). What was confirmed is in the file;"
-                + " mend the disk, and start again: the start reads what the file holds."
+                failure.isShared
+                ? "the gateway ends because the shared log is not what it was: \(failure.reason). See docs/operations/cluster.md, 'The log went back', before gateways go on."
+                : "the gateway ends because its event log failed: \(failure.reason). What was confirmed is in the file;"
+                    + " mend the disk, and start again: the start reads what the file holds."
             output.complain(sentence)
             manager.failed(sentence, errorNumber: EIO)
             throw CommandExit.logFailed

@@ -52,6 +52,8 @@ struct ServeConfiguration: ParsableArguments {
     ///
     /// - Throws: `ConfigurationFaults` with what is wrong.
     func checkFiles(of configuration: GatewayConfiguration) async throws {
+        let faults = configuration.sharedLogStartFaults
+        guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         _ = try BroadcasterAccess.read(for: configuration)
         if !configuration.signingKeysFile.isEmpty { _ = try SigningKeys.read(for: configuration) }
         _ = try ListenerEncryption.read(for: configuration)
@@ -71,8 +73,28 @@ struct ServeConfiguration: ParsableArguments {
     ///
     /// - Throws: `ConfigurationFaults` with all that is wrong.
     func loadWithSources() async throws -> RunningConfiguration {
+        let named = [
+            ("dataDir", self.dataDir), ("notices", self.notices), ("requests", self.requests),
+            ("broadcast", self.broadcast), ("http", self.http),
+        ]
+        return try await Self.load(file: self.config, set: self.set, named: named)
+    }
+
+    /// The configuration of a file, of KEY=VALUE pairs, and of flags with names of their own.
+    ///
+    /// - Parameters:
+    ///   - file: YAML or JSON; `nil`: none.
+    ///   - set: the pairs.
+    ///   - named: keys with the values of their flags; they go before the pairs.
+    /// - Returns: the configuration, with where each value comes from.
+    /// - Throws: `ConfigurationFaults` with all that is wrong.
+    static func load(
+        file: String?,
+        set: [String],
+        named: [(key: String, value: String?)]
+    ) async throws -> RunningConfiguration {
         var flags: [String: String] = [:]
-        for pair in self.set {
+        for pair in set {
             guard let equals = pair.firstIndex(of: "=") else {
                 throw ValidationError("--set takes KEY=VALUE, and was given '\(pair)'")
             }
@@ -85,15 +107,11 @@ struct ServeConfiguration: ParsableArguments {
             }
             flags[key] = String(pair[pair.index(after: equals)...])
         }
-        let named = [
-            ("dataDir", self.dataDir), ("notices", self.notices), ("requests", self.requests),
-            ("broadcast", self.broadcast), ("http", self.http),
-        ]
         for (key, value) in named where value != nil { flags[key] = value }
         return try await GatewayConfiguration.readWithSources(
             flags: flags,
             environment: ProcessInfo.processInfo.environment,
-            file: self.config
+            file: file
         )
     }
 }

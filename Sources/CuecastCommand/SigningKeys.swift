@@ -34,17 +34,25 @@ enum SigningKeys {
     /// - Parameters:
     ///   - configuration: names the file.
     ///   - log: the event log; where it has breaks, a gateway has signed before.
+    ///   - isShared: whether other gateways write to it: then keys are not made where there are breaks.
     ///   - logger: for people.
     /// - Returns: the keys.
     /// - Throws: with no secret in the sentence.
     static func open(
         for configuration: GatewayConfiguration,
         of log: any EventLog,
+        isShared: Bool,
         logger: Logger
     ) async throws -> MessageKeys {
         guard configuration.signingKeysFile.isEmpty else { return try Self.read(for: configuration) }
         let path = Self.path(for: configuration)
         let hasSigned = try await log.head(of: .breaks) > 0
+        guard !isShared || !hasSigned || FileManager.default.fileExists(atPath: path) else {
+            throw SharedLogFault(
+                description:
+                    "there are no signing keys in \(path), and other gateways of the log have signed with theirs: copy the file of one of them, or name it with signing.keysFile"
+            )
+        }
         let (ring, isNew) = try KeyRingFile.readOrMake(path, at: Self.now)
         if isNew, hasSigned {
             logger.warning(

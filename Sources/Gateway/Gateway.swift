@@ -189,7 +189,13 @@ package struct Gateway: Sendable {
         if let tokens = keyParts.tokens { order.resources.append(tokens) }
         order.resources += [
             // It ends late, so that it also reports a log that fails while the gateway stops.
-            LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
+            LogWatchService(
+                log: stores.log.log,
+                isShared: stores.log.isShared,
+                drain: drain,
+                readiness: common.readiness,
+                logger: logger
+            ),
             CapacityService(
                 log: stores.log.maintenance,
                 ledger: stores.ledger,

@@ -342,6 +342,32 @@ class ContainerTests(unittest.TestCase):
                 self.assertTrue(path == "." or path in allowed, path)
 
 
+class NATSTests(unittest.TestCase):
+    """The servers of a log that several gateways share."""
+
+    CONFIGURATION = DEPLOY / "nats/nats-server.conf"
+    UNIT = DEPLOY / "nats/cuecast-nats.service"
+
+    def test_the_server_takes_the_configuration(self):
+        done = subprocess.run([ROOT / ".venv/bin/nats-server", "-t", "-c", self.CONFIGURATION], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_it_is_what_the_gateways_ask_for(self):
+        text = self.CONFIGURATION.read_text()
+        self.assertRegex(text, r"(?m)^    sync_interval: always$")
+        [megabytes] = re.findall(r"(?m)^max_payload: (\d+)MB$", text)
+        limits = (ROOT / "Sources/GatewayCore/Limits/LimitName.swift").read_text()
+        [record] = re.findall(r"case \.recordBytesMax:\s+\.init\((\d+) \* 1_048_576", limits)
+        self.assertGreater(int(megabytes) * 1_048_576, int(record) * 1_048_576 + 4_096)
+
+    def test_the_unit_fits_the_configuration(self):
+        unit = self.UNIT.read_text()
+        [state] = re.findall(r"(?m)^StateDirectory=(.+)$", unit)
+        self.assertIn(f"store_dir: /var/lib/{state}\n", self.CONFIGURATION.read_text())
+        for line in re.findall(r"(?m)^ExecStart(?:Pre)?=(.+)$", unit):
+            self.assertTrue(line.endswith(f"-c /etc/{state}/{self.CONFIGURATION.name}"), line)
+
+
 class RuleMutationTests(unittest.TestCase):
     """The tests of the rules can fail: an alert that never fires is found, and one that always does. Not in the short form."""
 

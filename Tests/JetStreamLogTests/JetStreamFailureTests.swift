@@ -18,7 +18,7 @@ import Testing
 struct JetStreamFailureTests {
     @Test
     func `nothing that was confirmed is lost when the leader is killed with appends under way`() async throws {
-        let servers = try NATSServers(count: 3)
+        let servers = try NATSServers(count: 3, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         let log = try await openLog(on: servers, names)
@@ -73,7 +73,7 @@ struct JetStreamFailureTests {
 
     @Test
     func `a log comes back by itself after all its servers were away`() async throws {
-        let servers = try NATSServers(count: 1)
+        let servers = try NATSServers(count: 1, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         let log = try await openLog(on: servers, names)
@@ -145,7 +145,7 @@ struct JetStreamFailureTests {
 
     @Test
     func `a server that comes back with an older copy of its folder stops the log`() async throws {
-        let servers = try NATSServers(count: 1)
+        let servers = try NATSServers(count: 1, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         let log = try await openLog(on: servers, names, doubtfulFor: .seconds(2))
@@ -169,7 +169,7 @@ struct JetStreamFailureTests {
 
     @Test
     func `a server that comes back without its folder stops the log`() async throws {
-        let servers = try NATSServers(count: 1)
+        let servers = try NATSServers(count: 1, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         let log = try await openLog(on: servers, names, doubtfulFor: .seconds(2))

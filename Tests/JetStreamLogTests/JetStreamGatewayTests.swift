@@ -25,7 +25,7 @@ struct JetStreamGatewayTests {
             let snapshots = SnapshotsInMemory()
             self.parts = LogParts(log: writing, snapshots: snapshots, watermarks: snapshots, maintenance: nil)
             let access = servers.access
-            let connection = try await blocking { try NATSConnection(access) }
+            let connection = try await eventually { try await blocking { try NATSConnection(access) } }
             self.bus = GatewayBusParts(
                 bus: NATSBus(connection, names: names),
                 writer: writing.writer,
@@ -105,7 +105,7 @@ struct JetStreamGatewayTests {
 
     @Test
     func `gateways go on when a server is killed, and their books are the same`() async throws {
-        let servers = try NATSServers(count: 3)
+        let servers = try NATSServers(count: 3, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         try await self.run(on: servers, names) { one, log in
@@ -140,7 +140,7 @@ struct JetStreamGatewayTests {
 
     @Test
     func `a gateway that is cut off serves what it knows, refuses the rest, and comes back by itself`() async throws {
-        let servers = try NATSServers(count: 1)
+        let servers = try NATSServers(count: 1, answerWithin: .seconds(5))
         let names = LogNames.random()
         _ = try await makeLog(on: servers, names)
         try await self.run(on: servers, names) { running, log in

@@ -102,7 +102,7 @@ struct JetStreamSharingTests {
     func `a key of NATS lets a gateway in, and without it no one comes in`() async throws {
         let key = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
         let seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
-        let servers = try NATSServers(count: 1, more: "authorization { users: [ { nkey: \(key) } ] }")
+        let servers = try NATSServers(count: 1, more: "authorization { timeout: 600, users: [ { nkey: \(key) } ] }")
         let folder = try TemporaryDirectory()
         let file = folder.fresh()
         try seed.write(toFile: file, atomically: true, encoding: .utf8)
@@ -121,7 +121,7 @@ struct JetStreamSharingTests {
         let (own, strange) = (try TestCertificate("localhost"), try TestCertificate("localhost"))
         let servers = try NATSServers(
             count: 1,
-            more: "tls { cert_file: \"\(own.certificateFile)\", key_file: \"\(own.keyFile)\" }"
+            more: "tls { cert_file: \"\(own.certificateFile)\", key_file: \"\(own.keyFile)\", timeout: 600 }"
         )
         var access = servers.access
         access.servers = servers.addresses.map { $0.replacing("nats://127.0.0.1", with: "tls://localhost") }

@@ -2,7 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Dispatch
 import GatewayCore
+import Synchronization
 import Testing
 
 @testable import JetStreamLog
@@ -82,6 +84,41 @@ struct LogTailTests {
         #expect(record.mark?.at == Timestamp(microseconds: 1_795_840_567_123_456))
         message.append = "7"
         #expect(throws: LogTail.Fault.self) { try LogTail.record(message, of: .breaks) }
+    }
+}
+
+@Suite(.suiteLimit)
+struct AnswerQueueTests {
+    @Test
+    func `answers that many threads find are told in the order in which they were found`() {
+        let answers = AnswerQueue()
+        let found = Mutex(0)
+        let told = Mutex<[Int]>([])
+        let (threads, each) = (8, 2_000)
+        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+            for _ in 0..<each {
+                found.withLock { found in
+                    let number = found
+                    found += 1
+                    answers.add { told.withLock { $0.append(number) } }
+                }
+                answers.tell()
+            }
+        }
+        #expect(told.withLock(\.self) == Array(0..<threads * each))
+    }
+
+    @Test
+    func `an answer that is found while one is told comes behind it`() {
+        let answers = AnswerQueue()
+        let told = Mutex<[Int]>([])
+        answers.add {
+            answers.add { told.withLock { $0.append(2) } }
+            answers.tell()
+            told.withLock { $0.append(1) }
+        }
+        answers.tell()
+        #expect(told.withLock(\.self) == [1, 2])
     }
 }
 
@@ -176,8 +213,8 @@ struct StreamTextTests {
 
     @Test
     func `a prefix is short, and of letters, digits, and two marks`() {
-        #expect(LogNames(prefix: String(repeating: "a", count: LogNames.prefixLengthMax)) != nil)
-        #expect(LogNames(prefix: String(repeating: "a", count: LogNames.prefixLengthMax + 1)) == nil)
+        #expect(LogNames(prefix: String(repeating: "a", count: SharedLogPrefix.lengthMax)) != nil)
+        #expect(LogNames(prefix: String(repeating: "a", count: SharedLogPrefix.lengthMax + 1)) == nil)
         for text in ["", "a.b", "a b", "a*", ">", "ä", "a\n"] { #expect(LogNames(prefix: text) == nil, "\(text)") }
         let names = LogNames(prefix: "a-B_9")
         #expect(names?.stream(of: .acknowledgements(0)) == "a-B_9-acknowledgements-0")

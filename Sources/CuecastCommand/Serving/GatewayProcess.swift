@@ -26,6 +26,8 @@ struct GatewayProcess: Sendable {
     /// Why only a new start helps.
     struct LogFailed: Error {
         let reason: String
+        /// Whether several gateways share the log.
+        let isShared: Bool
     }
 
     let gateway: Gateway
@@ -34,7 +36,7 @@ struct GatewayProcess: Sendable {
     let listenerTokens: ListenerTokens?
     let clock: SteeredClock
     let outlets: ProcessOutlets
-    private let stores: KeptStores
+    private let stores: ProcessStores
 
     /// Opens the stores and makes the gateway; where that fails, what was opened is closed.
     ///
@@ -55,7 +57,12 @@ struct GatewayProcess: Sendable {
             self.listenerTokens = try await ListenerTokenFiles.rules(for: configuration)
                 .map { ListenerTokens($0, metrics: outlets.metrics) }
             let keys = GatewayKeys(
-                try await SigningKeys.open(for: configuration, of: stores.kept.log, logger: outlets.logger),
+                try await SigningKeys.open(
+                    for: configuration,
+                    of: stores.log,
+                    isShared: stores.kept == nil,
+                    logger: outlets.logger
+                ),
                 tokens: self.listenerTokens?.check
             )
             self.gateway = try await Gateway(
@@ -72,7 +79,7 @@ struct GatewayProcess: Sendable {
             await stores.close()
             throw error
         }
-        self.stores = stores.kept
+        self.stores = stores
         self.clock = clock
         self.outlets = outlets
     }
@@ -102,9 +109,12 @@ struct GatewayProcess: Sendable {
             try await self.group(of: services).run()
         } catch {
             // The log has the better explanation.
-            if log.failure == nil { throw error }
+            if self.stores.failure == nil { throw error }
         }
-        if let reason = log.failure { throw LogFailed(reason: "\(reason)") }
+        await self.stores.closeBoard()
+        if let reason = self.stores.failure {
+            throw LogFailed(reason: reason, isShared: self.stores.kept == nil)
+        }
     }
 }
 
@@ -112,14 +122,35 @@ extension GatewayProcess {
     /// Registers the commands of the control socket, beside those that the gateway answers itself.
     private func registerCommands(_ reloader: Reloader, _ configuration: GatewayConfiguration) {
         Reload.register(reloader, with: self.gateway.control)
+        GatewaysCommand.register(self.gateway)
+        guard let kept = self.stores.kept else {
+            for (name, sentence) in Self.refusedOnSharedLog {
+                self.gateway.control.register(name, changes: true) { _, _ in
+                    throw ControlError(sentence, exitCode: CommandExit.unavailable.rawValue)
+                }
+            }
+            return
+        }
         BackupCommand.register(
-            self.stores.log,
-            self.stores.ledger,
+            kept.log,
+            kept.ledger,
             keysOf: configuration.dataDirectory,
             with: self.gateway.control
         )
-        ForgetCommand.register(self.stores, configuration, of: self.gateway)
+        ForgetCommand.register(kept, configuration, of: self.gateway)
     }
+
+    /// The commands that do not work yet where several gateways share the log, and what is said of each.
+    private static let refusedOnSharedLog = [
+        (
+            "backup",
+            "no backup was made: several gateways share the log, and 'cuecast backup' does not copy it yet; each server of NATS with a copy has all of it"
+        ),
+        (
+            ForgetCommand.name,
+            "nothing was forgotten: several gateways share the log, and 'cuecast forget' cannot change its records yet"
+        ),
+    ]
 
     /// The services in the order in which they start; they end in the opposite one.
     private func services(

@@ -7,10 +7,17 @@ import GatewayCore
 import Logging
 import SQLiteStore
 
-/// The stores in the data directory of a gateway's process, open.
+/// The stores of a gateway's process, open: the ledger in its data directory, and the event log there or at servers.
 struct ProcessStores: Sendable {
-    /// The event log and the ledger.
-    let kept: KeptStores
+    /// Where the event log is.
+    private enum Log {
+        /// In the data directory, with its ledger.
+        case own(KeptStores)
+        /// At servers of NATS, for several gateways.
+        case shared(SharedLog, KeptLedger, BoardCache)
+    }
+
+    private let place: Log
     private let audit: (store: SQLiteAudit?, fault: String?)
     private let directory: String
 
@@ -20,34 +27,114 @@ struct ProcessStores: Sendable {
     ///   - configuration: says where, and how much they hold.
     ///   - now: by the gateway's clock.
     ///   - logger: is told of a new epoch.
-    /// - Throws: `StoreError` where the log cannot be opened.
+    /// - Throws: `StoreError` where the log or the ledger cannot be opened, and `SharedLogFault`.
     init(opening configuration: GatewayConfiguration, at now: Timestamp, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
-        var limits = SQLiteEventLog.Limits()
-        limits.bytesMax = configuration.limits[.logBytesMax]
         var settings = KeptLedger.Settings()
         settings.copiesKept = configuration.ledgerCopiesKept
-        self.kept = try await KeptStores.open(in: directory, limits: limits, settings: settings, now: now)
+        if configuration.sharedLog.isUsed {
+            self.place = try await Self.share(configuration.sharedLog, in: directory, settings, at: now, logger: logger)
+        } else {
+            var limits = SQLiteEventLog.Limits()
+            limits.bytesMax = configuration.limits[.logBytesMax]
+            self.place = .own(
+                try await KeptStores.open(in: directory, limits: limits, settings: settings, now: now)
+            )
+        }
         self.audit = SQLiteAudit.open(in: directory)
         self.directory = configuration.dataDirectory
-        guard let reason = self.kept.newEpoch else { return }
+        guard let reason = self.newEpoch else { return }
         logger.warning(
             "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
-            metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(self.kept.log.epoch, radix: 16))"]
+            metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(self.log.epoch, radix: 16))"]
         )
+    }
+
+    /// Opens a shared log, and the ledger of this gateway, which counts it.
+    private static func share(
+        _ log: SharedLogSettings,
+        in directory: StoreDirectory,
+        _ settings: KeptLedger.Settings,
+        at now: Timestamp,
+        logger: Logger
+    ) async throws -> Log {
+        // Before anything is asked of a server.
+        try SharedLogMark.refuseOwnLog(in: directory)
+        let shared = try await SharedLog.open(log, logger: logger)
+        do {
+            let mark = SharedLogMark(logID: shared.log.identity.logID, prefix: log.prefix)
+            let isFirst = try mark.take(directory)
+            let ledger = try await KeptLedger.open(
+                countingShared: shared.log,
+                in: directory,
+                isFirst: isFirst,
+                settings: settings,
+                now: now
+            )
+            do {
+                return .shared(shared, ledger, try await BoardCache.open(in: directory, of: shared.log))
+            } catch {
+                await ledger.close()
+                throw error
+            }
+        } catch {
+            await shared.close()
+            throw error
+        }
+    }
+
+    /// The event log.
+    var log: any EventLog {
+        switch self.place {
+        case .own(let stores): stores.log
+        case .shared(let shared, _, _): shared.log
+        }
+    }
+
+    /// The ledger.
+    var ledger: KeptLedger {
+        switch self.place {
+        case .own(let stores): stores.ledger
+        case .shared(_, let ledger, _): ledger
+        }
+    }
+
+    /// The stores of a gateway that has its log for itself; `nil`: several gateways share it.
+    var kept: KeptStores? {
+        switch self.place {
+        case .own(let stores): stores
+        case .shared: nil
+        }
+    }
+
+    /// Why a new epoch has begun; `nil`: none has.
+    var newEpoch: StoreReconciliation.Reason? { self.kept?.newEpoch }
+
+    /// Why what the log holds is not certain any more; `nil`: it is.
+    var failure: String? {
+        switch self.place {
+        case .own(let stores): stores.log.failure
+        case .shared(let shared, _, _): shared.failure()
+        }
     }
 
     /// The stores of the gateway, with the files beside them.
     ///
     /// - Throws: where the file of sessions that are refused cannot be read.
     func gatewayStores() throws -> GatewayStores {
-        GatewayStores(
-            log: LogParts(local: self.kept.log),
-            ledger: self.kept.ledger,
+        let (parts, bus): (LogParts, GatewayBusParts?) =
+            switch self.place {
+            case .own(let stores): (LogParts(local: stores.log), nil)
+            case .shared(let shared, _, let board): (LogParts(shared: shared.log, snapshots: board), shared.bus)
+            }
+        return GatewayStores(
+            log: parts,
+            ledger: self.ledger,
             audit: self.audit.store,
             auditFault: self.audit.fault,
             state: GatewayStateFile(directory: self.directory),
-            forgotten: try ForgettingFiles(directory: self.directory).read()
+            forgotten: try ForgettingFiles(directory: self.directory).read(),
+            bus: bus
         )
     }
 
@@ -56,7 +143,16 @@ struct ProcessStores: Sendable {
     /// Only where there is no gateway: a gateway closes them itself.
     func close() async {
         await self.audit.store?.close()
-        await self.kept.ledger.close()
-        await self.kept.log.close()
+        await self.ledger.close()
+        switch self.place {
+        case .own(let stores): await stores.log.close()
+        case .shared(let shared, _, _): await shared.close()
+        }
+        await self.closeBoard()
+    }
+
+    /// Closes the snapshots of the board that stand beside a shared log, which no gateway does.
+    func closeBoard() async {
+        if case .shared(_, _, let board) = self.place { await board.close() }
     }
 }

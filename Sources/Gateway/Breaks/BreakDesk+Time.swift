@@ -90,6 +90,7 @@ extension BreakDesk {
 
     func runHousekeeping() {
         self.tools.log.lookAtSilence()
+        self.tools.log.lookAtServers()
         self.letTimePass()
         self.activateRules()
         self.tools.forecast.remember(at: self.tools.clock.reading().steady)

@@ -40,7 +40,9 @@ package struct GatewayStores: Sendable {
 
     /// Those that give memory back when a crowd has left.
     var caching: [any CachingStore] {
-        let stores: [Any?] = [self.log.log, self.ledger, self.audit]
+        // The log of one gateway has its snapshots itself.
+        let snapshots: Any? = self.log.isShared ? self.log.snapshots : nil
+        let stores: [Any?] = [self.log.log, snapshots, self.ledger, self.audit]
         return stores.compactMap { $0 as? any CachingStore }
     }
 }

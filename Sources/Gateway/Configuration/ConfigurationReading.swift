@@ -93,7 +93,7 @@ extension GatewayConfiguration {
         where wrong.isDisjoint(with: [files.certificateSetting, files.privateKeySetting]) {
             faults += files.faults(of: configuration)
         }
-        faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
+        faults += (configuration.remoteFaults + configuration.sharedLogFaults).filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return RunningConfiguration(configuration, sources: sources)
     }

@@ -60,6 +60,24 @@ package enum ConfigurationTable {
             return row
         }
 
+        /// The same, with a further rule that goes before its own.
+        ///
+        /// - Parameter rule: the fault of a value; `nil`: none.
+        /// - Returns: the row with that rule.
+        func checked(_ rule: @escaping @Sendable (Row, String) -> String?) -> Row {
+            let base = self
+            var row = Row(
+                key: self.key,
+                meaning: self.meaning,
+                set: { configuration, value in rule(base, value) ?? base.set(&configuration, value) },
+                get: self.get
+            )
+            row.unit = self.unit
+            row.isReloadable = self.isReloadable
+            row.page = self.page
+            return row
+        }
+
         /// The meaning of its value, as plain text.
         package var help: String { ReferenceText.plain(self.meaning) }
 
@@ -89,7 +107,7 @@ package enum ConfigurationTable {
 
     /// All keys, each limit behind the other keys of its group.
     package static let rows: [Row] = {
-        var rows = Self.ownRows
+        var rows = Self.ownRows + Self.sharedLogRows
         for row in LimitName.allCases.compactMap(Self.row(of:)) {
             let before = rows.lastIndex { $0.group == row.group }
             rows.insert(row, at: before.map { $0 + 1 } ?? rows.endIndex)

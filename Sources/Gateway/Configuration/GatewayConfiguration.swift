@@ -40,6 +40,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpListenerOrigins = ""
     /// The folder of the event log and the ledger.
     package var dataDirectory = "cuecast-data"
+    /// Where the event log is that several gateways share, if it is not in the data directory.
+    package var sharedLog = SharedLogSettings()
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
     package var allowUnencryptedRemote = false
     /// The file of the gateway's own secret key, by which broadcasters know it; empty: none.

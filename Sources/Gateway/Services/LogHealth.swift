@@ -13,6 +13,8 @@ final class LogHealth: Sendable {
         var isFull = false
         /// Whether the log takes nothing until the next start.
         var hasFailed = false
+        /// Whether the servers of a shared log cannot be reached, or what they have is doubtful, or an answer of theirs did not come.
+        var isCutOff = false
     }
 
     private let log: any EventLog
@@ -97,6 +99,7 @@ final class LogHealth: Sendable {
             self.metrics.count(.logFailures)
             self.state.withLock { state in
                 state.silence.heard(at: .now)
+                if self.isShared, error == .unanswered { state.isCutOff = true }
                 self.readiness.set(.log, isReady: false)
             }
             self.logger.error("the event log failed", metadata: ["lane": "\(lane)", "error": "\(error)"])
@@ -126,12 +129,45 @@ final class LogHealth: Sendable {
     /// Whether the log takes nothing until the next start.
     var hasFailed: Bool { self.state.withLock(\.hasFailed) }
 
+    /// A shared log that cannot be reached, or that may have gone back, is not ready, and is ready again by itself: no request has to come
+    /// for that, because a balancer sends none to a gateway that is not ready.
+    func lookAtServers() {
+        guard self.isShared else { return }
+        let (silence, doubt) = (self.log.silence, self.log.doubt)
+        let isAway = silence >= EventLogLimits.cutOffAfter
+        if isAway {
+            let sentence =
+                "The servers of the shared log have not answered for \(silence.components.seconds) s: nothing is confirmed; batches, positions and time are answered. It goes on by itself when they answer: look at them, and at the network."
+            if self.readiness.raise(.logCutOff, sentence) {
+                self.logger.error("the gateway is cut off from the shared log", metadata: ["for": "\(silence)"])
+            }
+        } else if self.readiness.clear(.logCutOff) {
+            self.logger.notice("the shared log answers again")
+        }
+        if let doubt {
+            let sentence =
+                "The shared log may have gone back: \(doubt). Nothing is confirmed; where that does not pass, the gateway ends."
+            if self.readiness.raise(.logWentBack, sentence) {
+                self.logger.error("the shared log may have gone back", metadata: ["reason": "\(doubt)"])
+            }
+        } else if !self.hasFailed, self.readiness.clear(.logWentBack) {
+            self.logger.notice("the shared log is what it was")
+        }
+        let isCutOff = isAway || doubt != nil
+        self.state.withLock { state in
+            guard state.isCutOff || isCutOff else { return }
+            state.isCutOff = isCutOff
+            self.readiness.set(.log, isReady: !isCutOff && !state.isFull && !state.hasFailed)
+        }
+    }
+
     /// A log that does not answer is reported: a new start would not make its disk any faster (docs/internals/decisions/0037).
     func lookAtSilence() {
         switch self.state.withLock({ $0.silence.look(at: .now) }) {
         case .silent(let duration):
+            let place = self.isShared ? "at the servers of NATS" : "at its disk"
             let sentence =
-                "The event log has not answered for \(duration.components.seconds) s: nothing is confirmed. Look at its disk."
+                "The event log has not answered for \(duration.components.seconds) s: nothing is confirmed. Look \(place)."
             if self.readiness.raise(.logSilent, sentence) {
                 self.logger.error("the event log does not answer", metadata: ["for": "\(duration)"])
             }

@@ -17,6 +17,8 @@ package struct LogStopped: Error, Hashable, Sendable, CustomStringConvertible {
 /// Only opening the log again shows what it holds. Until then the gateway can only refuse (docs/internals/decisions/0023).
 struct LogWatchService: Service {
     let log: any EventLog
+    /// Whether several gateways share it.
+    let isShared: Bool
     let drain: GatewayDrain
     let readiness: ReadinessBoard
     let logger: Logger
@@ -29,6 +31,7 @@ struct LogWatchService: Service {
         let error = LogStopped(reason: reason)
         self.readiness.set(.log, isReady: false)
         self.readiness.fail(error.description)
+        if self.isShared { self.readiness.raise(.logWentBack, error.description) }
         self.logger.critical("the event log failed; the gateway ends", metadata: ["error": "\(reason)"])
         await self.drain.refuseWhatWaits()
         throw error

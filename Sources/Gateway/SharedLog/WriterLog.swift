@@ -265,6 +265,8 @@ package final class WriterLog: EventLog {
 
     package var silence: Duration { self.base.silence }
 
+    package var doubt: String? { self.base.doubt }
+
     // MARK: - The end
 
     package func close() async {

@@ -163,6 +163,10 @@ package protocol EventLog: Sendable {
     /// How long a log far away has not answered at all, whether it was asked for something or not; zero for a log on this machine.
     var silence: Duration { get }
 
+    /// Why a log far away confirms nothing at present although it answers: it may have gone back, and stops where that does not pass;
+    /// `nil`: there is no doubt.
+    var doubt: String? { get }
+
     /// Finishes what is under way and closes.
     func close() async
 }
@@ -172,6 +176,8 @@ extension EventLog {
     package var epoch: UInt64 { self.identity.epoch }
 
     package var silence: Duration { .zero }
+
+    package var doubt: String? { nil }
 
     package func stopped() async -> String? {
         let (never, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -29,6 +29,15 @@ package struct LogParts: Sendable {
         self.init(log: log, snapshots: log, watermarks: log, maintenance: log)
     }
 
+    /// The parts of a log that several gateways share.
+    ///
+    /// - Parameters:
+    ///   - log: which they share.
+    ///   - snapshots: of this gateway.
+    package init(shared log: any EventLog, snapshots: any SnapshotStore & RetentionWatermarks) {
+        self.init(log: log, snapshots: snapshots, watermarks: snapshots, maintenance: nil)
+    }
+
     /// Whether several gateways share the log: then it is not on this machine.
     package var isShared: Bool { self.maintenance == nil }
 

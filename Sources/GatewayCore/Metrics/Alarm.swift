@@ -33,6 +33,10 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case connections
     /// The trace file cannot be written: the spans are lost, and everything else goes on.
     case traceFile
+    /// The servers of the shared log do not answer: nothing that needs it is confirmed, and everything else goes on.
+    case logCutOff
+    /// The shared log is not what it was: nothing is confirmed, and the gateway ends where that does not pass.
+    case logWentBack
     /// Another gateway of the log signs with other keys, or accepts other ones.
     case signingKeysDiffer
     /// The clock of another gateway of the log is too far from this one's.
@@ -59,6 +63,8 @@ extension Alarm {
         case .diskNearlyFull: "The disk is nearly full"
         case .connections: "No more connections"
         case .traceFile: "The trace file is not written"
+        case .logCutOff: "The shared log is out of reach"
+        case .logWentBack: "The shared log went back"
         case .signingKeysDiffer: "Another gateway has other signing keys"
         case .gatewayClocksDiffer: "Another gateway's clock differs"
         case .boardsDiffer: "Another gateway has another board"
@@ -85,6 +91,10 @@ extension Alarm {
         case .diskNearlyFull: "The disk of the data directory has less than 1 GiB free."
         case .connections: "The descriptors for connections are in use. New connections wait."
         case .traceFile: "The trace file cannot be written. Spans are lost."
+        case .logCutOff:
+            "The servers of the shared log have not answered for 8 s. Nothing that needs it is confirmed; it goes on by itself."
+        case .logWentBack:
+            "The shared log lacks records that were in it, or has other ones. Nothing is confirmed; after 10 s the gateway ends."
         case .signingKeysDiffer:
             "Another gateway of the log has other signing keys. Players that move between the two may be refused."
         case .gatewayClocksDiffer: "The clock of another gateway of the log is more than 50 ms from this one's."
@@ -110,8 +120,10 @@ extension Alarm {
         case .logSilent, .logNearlyFull, .diskNearlyFull: ReferenceLink("Disk failures", "operations/disk-failures.md")
         case .connections: ReferenceLink("Connections", "operations/connections.md#connections-and-descriptors")
         case .traceFile: ReferenceLink("Traces", "operations/traces.md#spans")
+        case .logCutOff: ReferenceLink("Several gateways", "operations/cluster.md#when-something-fails")
+        case .logWentBack: ReferenceLink("Several gateways", "operations/cluster.md#the-log-went-back")
         case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer:
-            ReferenceLink("Several gateways", "operations/several-gateways.md#alarms")
+            ReferenceLink("Several gateways", "operations/cluster.md#alarms")
         }
     }
 }

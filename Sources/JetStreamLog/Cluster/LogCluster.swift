@@ -104,6 +104,16 @@ package struct LogCluster: Sendable {
         return identity
     }
 
+    /// How many servers have each record: of the stream that fewest have.
+    package func replicas() throws(NATSError) -> Int {
+        var fewest = Int.max
+        for lane in LogNames.lanes {
+            let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
+            fewest = min(fewest, facts.replicas)
+        }
+        return fewest
+    }
+
     private func firstRecord(of lane: Lane) throws(NATSError) -> IdentityRecord {
         let stream = self.names.stream(of: lane)
         guard let bytes = try self.connection.message(1, of: stream), let record = IdentityRecord(bytes),

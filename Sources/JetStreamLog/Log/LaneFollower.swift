@@ -47,6 +47,8 @@ final class LaneFollower: Sendable {
     private let connection: NATSConnection
     private let lost: @Sendable (String) -> Void
     private let state: Mutex<State>
+    /// To those who expect a record: the thread that follows, those of libnats, and one that closes find them.
+    private let answers = AnswerQueue()
     private let wake = DispatchSemaphore(value: 0)
     private let thread: DispatchQueue
     /// Reads of what is not kept in memory.
@@ -122,25 +124,28 @@ final class LaneFollower: Sendable {
     ///   - seen: called once, on any thread: with `false` where the follower waits for it no longer.
     func expect(_ sequence: UInt64, seen: @escaping @Sendable (Bool) -> Void) {
         let offset = LogTail.offset(of: sequence)
-        let answer = self.state.withLock { state -> Bool? in
-            if state.tail.head >= offset { return true }
-            if state.hasGivenUp { return false }
-            let place = state.expectations.lastIndex { $0.offset < offset }.map { $0 + 1 } ?? 0
-            state.expectations.insert((offset, seen), at: place)
-            return nil
+        self.state.withLock { state in
+            if state.tail.head >= offset {
+                self.answers.add { seen(true) }
+            } else if state.hasGivenUp {
+                self.answers.add { seen(false) }
+            } else {
+                let place = state.expectations.lastIndex { $0.offset < offset }.map { $0 + 1 } ?? 0
+                state.expectations.insert((offset, seen), at: place)
+            }
         }
-        if let answer { seen(answer) }
+        self.answers.tell()
         self.told(sequence)
     }
 
     /// Waits for no record any more, and says so.
     func giveUp() {
-        let expectations = self.state.withLock { state in
+        self.state.withLock { state in
             state.hasGivenUp = true
-            defer { state.expectations = [] }
-            return state.expectations
+            for each in state.expectations { self.answers.add { each.seen(false) } }
+            state.expectations = []
         }
-        for each in expectations { each.seen(false) }
+        self.answers.tell()
     }
 
     // MARK: - Following
@@ -201,7 +206,6 @@ final class LaneFollower: Sendable {
     private struct News {
         var count = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
-        var seen: [@Sendable (Bool) -> Void] = []
     }
 
     /// - Returns: how many records are new.
@@ -212,7 +216,8 @@ final class LaneFollower: Sendable {
             do throws(LogTail.Fault) {
                 let count = try state.tail.take(messages)
                 guard count > 0 else { return .success(News()) }
-                return .success(News(count: count, waiters: state.takeWaiters(), seen: state.takeSeen()))
+                for seen in state.takeSeen() { self.answers.add { seen(true) } }
+                return .success(News(count: count, waiters: state.takeWaiters()))
             } catch {
                 state.doubt = error.sentence
                 return .failure(error)
@@ -221,7 +226,7 @@ final class LaneFollower: Sendable {
         switch result {
         case .success(let news):
             for each in news.waiters { each.resume() }
-            for each in news.seen { each(true) }
+            self.answers.tell()
             return news.count
         case .failure(let fault):
             self.lost(fault.sentence)

@@ -43,6 +43,10 @@ package struct NATSAccess: Hashable, Sendable {
     package var tls: TLS?
     /// How long an answer may take.
     package var answerWithin: Duration = .seconds(5)
+    /// How long a server may take to let this client in.
+    ///
+    /// It has no relation to `answerWithin`: on a busy machine a new connection, with TLS mostly, takes longer than an answer.
+    package var connectWithin: Duration = .seconds(5)
 
     package init(servers: [String]) {
         self.servers = servers

@@ -30,7 +30,7 @@ import Glibc
     /// Connects.
     ///
     /// - Parameter access: where to, and as whom.
-    /// - Throws: `noAnswer` where no server takes it, and `unusable` where a file cannot be read.
+    /// - Throws: `noAnswer` where no server takes it, and `unusable` where a file cannot be read or a server does not let it in.
     package init(_ access: NATSAccess) throws(NATSError) {
         var options: OpaquePointer?
         try unsafe NATSCall.check(natsOptions_Create(&options), "natsOptions_Create")
@@ -39,7 +39,8 @@ import Glibc
         var handle: OpaquePointer?
         let status = unsafe natsConnection_Connect(&handle, options)
         guard status == NATS_OK, let connected = unsafe handle else {
-            throw .noAnswer("\(access.servers.joined(separator: ", ")): \(NATSCall.text(of: status))")
+            let reason = "\(access.servers.joined(separator: ", ")): \(NATSCall.text(of: status))"
+            throw NATSCall.isLockedOut(status) ? .unusable(reason) : .noAnswer(reason)
         }
         var context: OpaquePointer?
         var settings = unsafe jsOptions()
@@ -71,7 +72,10 @@ import Glibc
         )
         let wait = access.answerWithin.wholeMilliseconds
         try unsafe NATSCall.check(natsOptions_SetName(options, access.name), "the name")
-        try unsafe NATSCall.check(natsOptions_SetTimeout(options, wait), "the time-out")
+        try unsafe NATSCall.check(
+            natsOptions_SetTimeout(options, access.connectWithin.wholeMilliseconds),
+            "the time-out"
+        )
         try unsafe NATSCall.check(natsOptions_SetWriteDeadline(options, wait), "the deadline for writing")
         try unsafe NATSCall.check(
             natsOptions_SetPingInterval(options, Self.pingInterval.wholeMilliseconds),
@@ -145,6 +149,12 @@ enum NATSCall {
         if code == JSStreamNotFoundErr || status == NATS_NOT_FOUND && code.rawValue == 0 { return .noStream(stream) }
         guard code.rawValue != 0 else { return .noAnswer("\(stream): \(Self.text(of: status))") }
         return .refused("\(stream): \(Self.text(of: status))", code: Int(code.rawValue))
+    }
+
+    /// Whether a server was there and did not let the client in, or the client did not believe the server: trying again does not help.
+    static func isLockedOut(_ status: natsStatus) -> Bool {
+        [NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED, NATS_SSL_ERROR, NATS_SECURE_CONNECTION_REQUIRED]
+            .contains(status)
     }
 
     /// The text of libnats, with the last sentence of this thread.

@@ -12,35 +12,16 @@ package import GatewayCore
 ///           PREFIX.bus.…                                       from gateway to gateway
 /// ```
 package struct LogNames: Hashable, Sendable {
-    /// The prefix where none is given.
-    package static let prefixDefault = "cuecast"
-    /// The longest prefix, in characters.
-    package static let prefixLengthMax = 32
-
     package let prefix: String
 
-    /// Fails where the prefix is something else, empty, or too long.
-    ///
-    /// - Parameter prefix: letters, digits, `_` and `-`.
+    /// Fails where the text is no prefix (``SharedLogPrefix``).
     package init?(prefix: String) {
-        guard Self.isPrefix(prefix) else { return nil }
+        guard SharedLogPrefix.isPrefix(prefix) else { return nil }
         self.prefix = prefix
     }
 
     /// The names under the prefix that is used where none is given.
-    package init() { self.prefix = Self.prefixDefault }
-
-    package static func isPrefix(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= Self.prefixLengthMax
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
+    package init() { self.prefix = SharedLogPrefix.value }
 
     /// All lanes of a log.
     package static let lanes: [Lane] = [.breaks] + Lane.acknowledgementLanes

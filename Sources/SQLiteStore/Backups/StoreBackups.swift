@@ -276,6 +276,7 @@ package enum StoreBackups {
             throw BackupError.failed("the backup lies in the data directory itself; move it to a folder of its own")
         }
         let directory = try StoreDirectory(path: path)
+        try SharedLogMark.refuse(in: path)
         guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
             throw BackupError.notEmpty(path)
         }

@@ -70,7 +70,7 @@ package struct LedgerVerification: Hashable, Sendable {
         ledgerOnly: Bool,
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> LedgerVerification {
-        try Self.requireFiles(in: dataDirectory)
+        try Self.requireFiles(in: dataDirectory, ledgerOnly: ledgerOnly)
         do {
             Self.removeLeftFolders(in: dataDirectory)
             let folder = dataDirectory + "/" + Self.folderPrefix + UUID().uuidString
@@ -123,12 +123,24 @@ package struct LedgerVerification: Hashable, Sendable {
     }
 
     /// There is something to verify.
-    private static func requireFiles(in dataDirectory: String) throws(VerificationError) {
+    private static func requireFiles(in dataDirectory: String, ledgerOnly: Bool) throws(VerificationError) {
         var status = stat()
+        let isShared: Bool
+        do throws(StoreError) {
+            isShared = try SharedLogMark.read(in: dataDirectory) != nil
+        } catch {
+            throw .unavailable("\(error)")
+        }
+        guard ledgerOnly || !isShared else {
+            throw .unavailable(
+                "The log of \(dataDirectory) is one that several gateways share, and 'cuecast verify' does not read it yet:"
+                    + " --ledger-only compares the ledger with itself."
+            )
+        }
         if unsafe lstat(dataDirectory + "/" + StoreBackups.unfinishedFile, &status) == 0 {
             throw .unavailable("A restore did not end in \(dataDirectory): do it again with cuecast restore --replace.")
         }
-        for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile]
+        for name in [StoreDirectory.ledgerFile] + (isShared ? [] : [StoreDirectory.logFile])
         where unsafe stat(dataDirectory + "/" + name, &status) != 0 {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw .unavailable("\(dataDirectory)/\(name): \(unsafe String(cString: strerror(errno)))")

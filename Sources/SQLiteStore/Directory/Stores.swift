@@ -36,6 +36,7 @@ package struct Stores: Sendable {
         floor: UInt64 = 0,
         finishing: Bool = false
     ) throws(StoreError) -> Stores {
+        try SharedLogMark.refuse(in: directory.path)
         guard finishing || !directory.isRestoreUnfinished else {
             throw .unusable(
                 directory: directory.path,
@@ -65,6 +66,7 @@ package struct Stores: Sendable {
         of directory: StoreDirectory,
         _ body: (Stores) async throws -> Value
     ) async throws -> Value {
+        try SharedLogMark.refuse(in: directory.path)
         let file = directory.file(StoreDirectory.ledgerFile)
         let isSealed = try LedgerSeal.take(from: directory)?.fits(file) ?? false
         defer {

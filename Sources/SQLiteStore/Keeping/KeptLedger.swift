@@ -210,8 +210,9 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
         }
         guard self.generation == generation else { return .success(nil) }
         do {
-            // The copy that takes its place, and the log that is counted after it, must say the same.
-            try await self.finishForgetting(nil)
+            // The copy that takes its place, and the log that is counted after it, must say the same. (No session is forgotten in a log
+            // that several gateways share.)
+            if self.log is SQLiteEventLog { try await self.finishForgetting(nil) }
         } catch {
             self.state.withLock { $0.fault = reason }
             return .failure(.failed("a session could not be forgotten: \(StoreFile.sentence(error))"))
@@ -423,6 +424,12 @@ private struct Opening {
             await ledger.close()
             StoreFiles.remove(self.directory.file(StoreDirectory.ledgerFile))
             return try await self.replace(because: "is missing")
+        case .first(let ledger):
+            guard try await self.isSomethingCounted() else { return (ledger, nil, needsCheck: false) }
+            await ledger.close()
+            StoreFiles.remove(self.directory.file(StoreDirectory.ledgerFile))
+            // It counts from the first record, with the breaks that the board does not have any more.
+            return (try await self.replace(because: "is missing").0, nil, needsCheck: false)
         case .there(let ledger, let isSealed):
             return try await self.check(ledger, isSealed: isSealed)
         }

@@ -25,13 +25,14 @@ package struct KeptStores: Sendable {
     ///   - settings: how many copies of the ledger there are to be, and what is checked when.
     ///   - now: by the gateway's clock.
     /// - Returns: log and ledger, open, and fitting each other.
-    /// - Throws: `damaged` (the log), `laterSchema`, `notDurable`, or `mismatch`.
+    /// - Throws: `damaged` (the log), `laterSchema`, `notDurable`, `mismatch`, or `unusable`: also where the log is a shared one.
     package static func open(
         in directory: StoreDirectory,
         limits: SQLiteEventLog.Limits = SQLiteEventLog.Limits(),
         settings: KeptLedger.Settings = KeptLedger.Settings(),
         now: Timestamp
     ) async throws(StoreError) -> KeptStores {
+        try SharedLogMark.refuse(in: directory.path)
         let look = try LedgerFile.look(in: directory)
         var reason = look.fault
         if reason == nil {
@@ -85,7 +86,7 @@ extension KeptStores {
     ) async throws(StoreError) {
         let ledger: SQLiteLedger? =
             switch found {
-            case .new(let ledger), .there(let ledger, _): ledger
+            case .new(let ledger), .first(let ledger), .there(let ledger, _): ledger
             case .wrong: nil
             }
         do {
@@ -106,6 +107,8 @@ enum LedgerFile {
     enum Found: Sendable {
         /// There was none.
         case new(SQLiteLedger)
+        /// There was none, and this gateway has never counted the log, which others may have written.
+        case first(SQLiteLedger)
         /// It can be read, and fits the log.
         case there(SQLiteLedger, isSealed: Bool)
         /// It is of no use, and was moved away: why, and where to.

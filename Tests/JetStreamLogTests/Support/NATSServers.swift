@@ -32,16 +32,19 @@ final class NATSServers: Sendable {
     private let directory: TemporaryDirectory
     private let servers: [Server]
     private let more: String
+    private let answerWithin: Duration
     private let running: Mutex<[Int: ChildProcess]> = Mutex([:])
 
     /// - Parameters:
     ///   - count: how many; several are a cluster.
     ///   - more: lines for the configuration of each.
+    ///   - answerWithin: how long an answer may take: long, unless the test kills servers and waits for what becomes of that.
     /// - Throws: `NoServer`, or why one cannot be started.
-    init(count: Int, more: String = "") throws {
+    init(count: Int, more: String = "", answerWithin: Duration = .seconds(60)) throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
         self.more = more
+        self.answerWithin = answerWithin
         self.servers = try (0..<count)
             .map { place in
                 let folder = directory.path + "/\(place)"
@@ -63,10 +66,12 @@ final class NATSServers: Sendable {
     /// Where clients connect.
     var addresses: [String] { self.servers.map { "nats://127.0.0.1:\($0.client.number)" } }
 
-    /// How tests reach them: without long waits.
+    /// How tests reach them.
     var access: NATSAccess {
         var access = NATSAccess(servers: self.addresses)
-        access.answerWithin = .seconds(2)
+        access.answerWithin = self.answerWithin
+        // However busy the machine is.
+        access.connectWithin = TestPatience.condition
         return access
     }
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+package import GatewayCore
+import SecretFiles
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A file of a data directory that says: the event log of this ledger is not here, several gateways share it.
+///
+/// It is written before the ledger is made, and never changes. A gateway with a log of its own refuses a directory that has it, and one
+/// with a shared log refuses a directory with a log, or with the mark of another log.
+package struct SharedLogMark: Hashable, Sendable {
+    /// The name of the file.
+    package static let fileName = "shared-log"
+    private static let head = "cuecast shared log 1"
+    private static let bytesMax = 256
+    /// The name of the limit, for sentences.
+    private static let limit = "sharedLogFileBytesMax"
+
+    package let logID: LogID
+    /// The prefix of the log on its servers, for people.
+    package let prefix: String
+
+    package init(logID: LogID, prefix: String) {
+        self.logID = logID
+        self.prefix = prefix
+    }
+
+    var text: String { "\(Self.head)\nlog \(self.logID)\nprefix \(self.prefix)\n" }
+
+    /// - Returns: `nil` where it is not exactly what `text` is.
+    init?(text: String) {
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ").last ?? "" }
+        guard lines.count == 3, lines[1].utf8.count == 32, let high = UInt64(lines[1].prefix(16), radix: 16),
+            let low = UInt64(lines[1].suffix(16), radix: 16)
+        else { return nil }
+        self.init(logID: LogID(high: high, low: low), prefix: String(lines[2]))
+        guard self.text == text else { return nil }
+    }
+
+    /// The mark of a directory; `nil`: it has none.
+    ///
+    /// - Parameter path: of the directory.
+    /// - Returns: the mark.
+    /// - Throws: `unusable` where it cannot be read.
+    package static func read(in path: String) throws(StoreError) -> SharedLogMark? {
+        let file = path + "/" + Self.fileName
+        var status = stat()
+        if unsafe lstat(file, &status) != 0, errno == ENOENT || errno == ENOTDIR { return nil }
+        let bytes: [UInt8]
+        do throws(SecretFile.Fault) {
+            bytes = try SecretFile.read(file, bytesMax: Self.bytesMax, limit: Self.limit).bytes
+        } catch {
+            throw .unusable(directory: path, reason: "\(error)")
+        }
+        guard let mark = SharedLogMark(text: String(decoding: bytes, as: UTF8.self)) else {
+            throw .unusable(directory: path, reason: "\(file) is not what a gateway wrote")
+        }
+        return mark
+    }
+
+    /// Refuses a directory whose log is a shared one, for those who would open or make a log in it.
+    ///
+    /// - Parameter path: of the directory.
+    /// - Throws: `unusable`, with what to do.
+    package static func refuse(in path: String) throws(StoreError) {
+        guard let mark = try Self.read(in: path) else { return }
+        throw .unusable(
+            directory: path,
+            reason:
+                "its ledger counts the log \(mark.logID), which several gateways share on NATS (prefix \(mark.prefix)); name its servers with jetstream.servers, or choose another data directory"
+        )
+    }
+
+    /// Refuses a directory with a log of its own, for those who have a shared one.
+    ///
+    /// - Parameter directory: held.
+    /// - Throws: `unusable`, with what to do.
+    package static func refuseOwnLog(in directory: StoreDirectory) throws(StoreError) {
+        guard try Self.read(in: directory.path) == nil, directory.hasStores else { return }
+        throw .unusable(
+            directory: directory.path,
+            reason:
+                "it has an event log or a ledger of its own, and jetstream.servers names a log that several gateways share; leave jetstream.servers out, or choose another data directory"
+        )
+    }
+
+    /// Why nothing is opened where the log lacks something that this machine knows of it.
+    ///
+    /// - Parameters:
+    ///   - difference: between the log and what is known of it.
+    ///   - path: of the directory.
+    /// - Returns: the error, with what to do.
+    static func wentBack(_ difference: String, in path: String) -> StoreError {
+        .unusable(
+            directory: path,
+            reason:
+                "the shared log went back: \(difference). Stop every gateway of this log, and see docs/operations/cluster.md, 'The log went back'"
+        )
+    }
+
+    /// Takes a directory for a shared log.
+    ///
+    /// - Parameter directory: held.
+    /// - Returns: whether it was not taken before.
+    /// - Throws: `unusable`, with what to do, where it belongs to something else.
+    package func take(_ directory: StoreDirectory) throws(StoreError) -> Bool {
+        if let mark = try Self.read(in: directory.path) {
+            guard mark.logID != self.logID else { return false }
+            throw .unusable(
+                directory: directory.path,
+                reason:
+                    "its ledger counts the log \(mark.logID) (prefix \(mark.prefix)), and the servers have the log \(self.logID) (prefix \(self.prefix)); name the servers and the prefix of the first one, or choose another data directory"
+            )
+        }
+        try Self.refuseOwnLog(in: directory)
+        let file = directory.file(Self.fileName)
+        do throws(SecretFile.Fault) {
+            try SecretFile.replace(file, Array(self.text.utf8), mode: 0o600)
+        } catch {
+            throw .unusable(directory: directory.path, reason: "\(error)")
+        }
+        return true
+    }
+}
