@@ -36,6 +36,7 @@ from test_players import FetchingPlayers, VASTDocuments  # noqa: F401 (their tes
 from test_proxy import Balanced  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 from test_reference import Reference  # noqa: F401 (its tests run with these)
+from test_schedules import Schedules  # noqa: F401 (its tests run with these)
 from test_signals import Signals  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)

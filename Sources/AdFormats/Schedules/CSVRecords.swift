@@ -18,7 +18,7 @@ struct CSVRecords {
     ///
     /// - Parameters:
     ///   - document: its bytes, in UTF-8, with or without a byte order mark.
-    ///   - delimiter: what stands between fields; `nil`: whichever of `,`, `;` and tab the first row has most of.
+    ///   - delimiter: the byte between fields; `nil`: the one of `,`, `;` and tab the first row has most of.
     /// - Returns: the rows, in order.
     /// - Throws: where quotation marks are not as they must be, the bytes are no UTF-8, or a limit is passed; it names the line.
     static func read(_ document: [UInt8], delimiter: UInt8?) throws(ScheduleFault) -> [Record] {
@@ -70,11 +70,11 @@ struct CSVRecords {
             self.position += 1
             if end == self.delimiter {
                 // A delimiter at the very end has an empty field behind it.
-                if self.position == self.bytes.count {
-                    fields.append("")
-                    return fields
+                guard self.position == self.bytes.count else { continue }
+                guard fields.count < ScheduleLimits.scheduleFieldsMax else {
+                    throw ScheduleFault(limit: "scheduleFieldsMax", ScheduleLimits.scheduleFieldsMax, line: self.line)
                 }
-                continue
+                return fields + [""]
             }
             if end == 0x0D {
                 guard self.position < self.bytes.count, self.bytes[self.position] == 0x0A else {

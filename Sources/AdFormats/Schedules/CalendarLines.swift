@@ -100,7 +100,7 @@ struct CalendarLine: Hashable, Sendable {
     }
 }
 
-/// What a calendar's value says, without a time zone.
+/// Values of a calendar, without a time zone.
 enum CalendarValue {
     /// `20261121T120000` or `20261121T120000Z` (section 3.3.5); `nil`: it is neither.
     static func dateTime(_ text: String) -> (time: CivilTime, isUTC: Bool)? {
@@ -174,7 +174,8 @@ struct CalendarRule: Hashable, Sendable {
         var frequency: String?
         var seen: Set<String> = []
         for part in source.value.split(separator: ";") {
-            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.uppercased() }
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.uppercased() }
             guard pair.count == 2, seen.insert(pair[0]).inserted else {
                 throw ScheduleFault("\(quoted(String(part))) is no part of a rule, or is there twice", line: self.line)
             }
@@ -203,7 +204,10 @@ struct CalendarRule: Hashable, Sendable {
             case "BYDAY":
                 for day in pair[1].split(separator: ",", omittingEmptySubsequences: false) {
                     guard let number = Self.weekdayNames.firstIndex(of: String(day)) else {
-                        throw ScheduleFault("BYDAY has \(quoted(String(day))); only MO to SU without numbers are read", line: self.line)
+                        throw ScheduleFault(
+                            "BYDAY has \(quoted(String(day))); only MO to SU without numbers are read",
+                            line: self.line
+                        )
                     }
                     self.weekdays.insert(number)
                 }
@@ -213,20 +217,29 @@ struct CalendarRule: Hashable, Sendable {
                 }
                 self.weekStart = number
             default:
-                throw ScheduleFault("the rule has \(quoted(pair[0])); only FREQ, INTERVAL, COUNT, UNTIL, BYDAY and WKST are read", line: self.line)
+                throw ScheduleFault(
+                    "the rule has \(quoted(pair[0])); only FREQ, INTERVAL, COUNT, UNTIL, BYDAY and WKST are read",
+                    line: self.line
+                )
             }
         }
         switch frequency {
         case "DAILY": self.isWeekly = false
         case "WEEKLY": self.isWeekly = true
-        default: throw ScheduleFault("the rule's FREQ is \(quoted(frequency ?? "")); only DAILY and WEEKLY are read", line: self.line)
+        default:
+            throw ScheduleFault(
+                "the rule's FREQ is \(quoted(frequency ?? "")); only DAILY and WEEKLY are read",
+                line: self.line
+            )
         }
     }
 
     private static let weekdayNames = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 
     private static func until(_ text: String, line: Int) throws(ScheduleFault) -> Until {
-        if let (time, isUTC) = CalendarValue.dateTime(text) { return isUTC ? .instant(time.milliseconds) : .local(time) }
+        if let (time, isUTC) = CalendarValue.dateTime(text) {
+            return isUTC ? .instant(time.milliseconds) : .local(time)
+        }
         guard text.utf8.count == 8, let date = ScheduleText.date(text, order: .ymd) else {
             throw ScheduleFault("\(quoted(text)) is no UNTIL; write 20261231T235959Z or 20261231", line: line)
         }
@@ -240,6 +253,7 @@ struct CalendarRule: Hashable, Sendable {
     ///   - zone: of the event.
     ///   - period: the instants that count, in milliseconds since 1970.
     /// - Returns: the occurrences, and whether there are later ones.
+    /// - Throws: where the event's own day is none of the rule's, or a limit is passed.
     func occurrences(
         of start: CivilTime,
         zone: ScheduleZone,
@@ -275,7 +289,11 @@ struct CalendarRule: Hashable, Sendable {
             if instant >= period.upperBound { return (times, true) }
             guard instant >= period.lowerBound else { continue }
             guard times.count < ScheduleLimits.scheduleOccurrencesMax else {
-                throw ScheduleFault(limit: "scheduleOccurrencesMax", ScheduleLimits.scheduleOccurrencesMax, line: self.line)
+                throw ScheduleFault(
+                    limit: "scheduleOccurrencesMax",
+                    ScheduleLimits.scheduleOccurrencesMax,
+                    line: self.line
+                )
             }
             times.append(time)
         }

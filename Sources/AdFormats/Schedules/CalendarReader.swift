@@ -109,13 +109,18 @@ package struct CalendarReader {
         if let status = try event.only("STATUS"), status.value.uppercased() == "CANCELLED" { return }
         for name in ["RECURRENCE-ID", "RDATE", "EXRULE"] {
             if let unread = event.all(name).first {
-                throw ScheduleFault("\(name) is not read; write the occurrence as an event of its own", line: unread.line)
+                throw ScheduleFault(
+                    "\(name) is not read; write the occurrence as an event of its own",
+                    line: unread.line
+                )
             }
         }
         guard let uid = try event.only("UID")?.text, !uid.isEmpty else {
             throw ScheduleFault("the event has no UID", line: event.line)
         }
-        guard let begin = try event.only("DTSTART") else { throw ScheduleFault("the event has no DTSTART", line: event.line) }
+        guard let begin = try event.only("DTSTART") else {
+            throw ScheduleFault("the event has no DTSTART", line: event.line)
+        }
         let (start, zone) = try self.time(begin)
         let duration = try self.duration(event, start: start, zone: zone, line: begin.line)
         let ads = try Self.ads(event)
@@ -138,7 +143,8 @@ package struct CalendarReader {
             let instant = try zone.instant(of: time, line: begin.line)
             if excluded.contains(instant) { continue }
             self.noteChange(of: time, zone: zone)
-            let stamp = rules.isEmpty ? nil : time.description.filter { $0 != "-" && $0 != ":" }.map { $0 == " " ? "T" : $0 }
+            let stamp =
+                rules.isEmpty ? nil : time.description.filter { $0 != "-" && $0 != ":" }.map { $0 == " " ? "T" : $0 }
             var each = ScheduledBreak(
                 id: ScheduleID.id(from: uid, stamp: stamp.map { String($0) }),
                 startMilliseconds: instant,
@@ -151,7 +157,7 @@ package struct CalendarReader {
         }
     }
 
-    /// Section 3.3.5: in UTC, in a time zone by name, or local to whoever reads it.
+    /// Section 3.3.5: in UTC, in a time zone by name, or local to the reader.
     private func time(_ property: CalendarLine) throws(ScheduleFault) -> (CivilTime, ScheduleZone) {
         if property.parameters["VALUE"]?.uppercased() == "DATE" {
             throw ScheduleFault("the event lasts all day, and a break has a time", line: property.line)
@@ -162,7 +168,10 @@ package struct CalendarReader {
         guard !isUTC else { return (time, .utc) }
         if let name = property.parameters["TZID"] {
             guard let zone = self.zoneNamed(name.hasPrefix("/") ? String(name.dropFirst()) : name) else {
-                throw ScheduleFault("the time zone \(quoted(name)) is not known; only names such as Europe/Oslo are read", line: property.line)
+                throw ScheduleFault(
+                    "the time zone \(quoted(name)) is not known; only names such as Europe/Oslo are read",
+                    line: property.line
+                )
             }
             return (time, zone)
         }

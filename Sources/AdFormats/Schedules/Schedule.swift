@@ -108,7 +108,7 @@ package struct ScheduleDocument: Hashable, Sendable {
     package private(set) var faults: [ScheduleFault] = []
     /// How many faults are not in ``faults``.
     package private(set) var moreFaults = 0
-    /// What its reader must know.
+    /// Facts that its reader must know.
     package private(set) var notes: [ScheduleNote] = []
     /// The beginnings of the ids of which the document says everything; `nil`: it says everything about all of them.
     ///

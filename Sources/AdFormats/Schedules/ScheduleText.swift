@@ -25,19 +25,21 @@ package enum ScheduleText {
         guard let separator = text.first(where: { "-./".contains($0) }) else { return nil }
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
-        let places = switch order {
-        case .ymd: (0, 1, 2)
-        case .dmy: (2, 1, 0)
-        case .mdy: (2, 0, 1)
-        }
+        let places =
+            switch order {
+            case .ymd: (0, 1, 2)
+            case .dmy: (2, 1, 0)
+            case .mdy: (2, 0, 1)
+            }
         guard let year = self.number(parts[places.0], digits: 4...4), let month = self.number(parts[places.1]),
             let day = self.number(parts[places.2])
         else { return nil }
         return CivilDate(year: year, month: month, day: day)
     }
 
-    /// A time of the day, in milliseconds: `12:00`, `12:00:00`, `12:00:00.5`, `01:30:00 PM`; up to `29:59:59`, since a day of a traffic
-    /// system may end after midnight. `nil`: it is none.
+    /// A time of the day, in milliseconds; `nil`: it is none.
+    ///
+    /// Forms: `12:00`, `12:00:00`, `12:00:00.5`, `01:30:00 PM`; up to `29:59:59`, since a day of a traffic system may end after midnight.
     package static func timeOfDay(_ text: String) -> Int64? {
         guard text.utf8.count <= self.bytesMax else { return nil }
         var digits = text[...]
@@ -65,7 +67,9 @@ package enum ScheduleText {
         return Int64(hours * 60 + minutes) * 60_000 + milliseconds
     }
 
-    /// A length, in milliseconds: `00:01:30`, `1:30`, `:30`, `90` and `90.5` in seconds, `90s`. `nil`: it is none, or zero.
+    /// A length, in milliseconds; `nil`: it is none, or zero.
+    ///
+    /// Forms: `00:01:30`, `1:30`, `:30`, `90` and `90.5` in seconds, `90s`.
     package static func duration(_ text: String) -> Int64? {
         guard text.utf8.count <= self.bytesMax else { return nil }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -87,7 +87,7 @@ package struct CivilTime: Hashable, Sendable, CustomStringConvertible {
 
 /// The instants of local times, from a time zone's offsets.
 package struct ScheduleZone: Sendable {
-    /// What becomes of a local time that no instant has, or two.
+    /// The fate of a local time that no instant has, or two.
     package enum ClockChange: String, Hashable, Sendable, CaseIterable {
         /// It is a fault.
         case refuse
@@ -99,7 +99,7 @@ package struct ScheduleZone: Sendable {
 
     /// For people.
     package let name: String
-    /// What becomes of a local time that no instant has, or two.
+    /// The fate of a local time that no instant has, or two.
     package let clockChange: ClockChange
     private let offset: @Sendable (_ seconds: Int64) -> Int
 
@@ -107,7 +107,7 @@ package struct ScheduleZone: Sendable {
     ///
     /// - Parameters:
     ///   - name: for people.
-    ///   - clockChange: what becomes of a local time that no instant has, or two.
+    ///   - clockChange: the fate of a local time that no instant has, or two.
     ///   - offset: the seconds that clocks are ahead of UTC, at an instant in seconds since 1970.
     package init(
         name: String,
@@ -167,7 +167,8 @@ package struct ScheduleZone: Sendable {
     /// How many hours a day has, where that is not 24.
     package func unusualHours(of date: CivilDate) -> String? {
         let midnight = CivilTime(date, milliseconds: 0)
-        let seconds = CivilDate.dayMilliseconds / 1_000 - (self.offsetOfDay(midnight, 1) - self.offsetOfDay(midnight, 0))
+        let seconds =
+            CivilDate.dayMilliseconds / 1_000 - (self.offsetOfDay(midnight, 1) - self.offsetOfDay(midnight, 0))
         guard seconds != CivilDate.dayMilliseconds / 1_000 else { return nil }
         let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
         return minutes == 0 ? "\(hours)" : "\(hours):\(twoDigits(minutes))"

@@ -3,7 +3,7 @@
 
 /// How a traffic log names what its columns have.
 package struct TrafficLogMapping: Hashable, Sendable {
-    /// What a column has.
+    /// The kind of values of a column.
     package enum Column: String, Hashable, Sendable, CaseIterable {
         /// The day.
         case date
@@ -13,7 +13,7 @@ package struct TrafficLogMapping: Hashable, Sendable {
         case start
         /// How long the break, or the spot, lasts.
         case duration
-        /// What the break is called; rows of one day with the same id are spots of one break.
+        /// The name of the break; rows of one day with the same id are spots of one break.
         case id
         /// The name of a list that the gateway keeps.
         case list
@@ -27,7 +27,7 @@ package struct TrafficLogMapping: Hashable, Sendable {
     package var names: [Column: String] = [:]
     /// Whether the first row has the names.
     package var hasHeader = true
-    /// What stands between fields; `nil`: whichever of `,`, `;` and tab the first row has most of.
+    /// The byte between fields; `nil`: the one of `,`, `;` and tab the first row has most of.
     package var delimiter: UInt8?
     /// The order of the numbers of a date.
     package var dateOrder = ScheduleText.DateOrder.ymd
@@ -43,9 +43,14 @@ package struct TrafficLogMapping: Hashable, Sendable {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmed)
         let known = Column.allCases.map(\.rawValue).joined(separator: ", ")
         guard parts.count == 2, !parts[1].isEmpty, let column = Column(rawValue: parts[0]) else {
-            throw ScheduleFault("\(quoted(text)) names no column; write for instance time=Air Time, with one of: \(known)", line: line)
+            throw ScheduleFault(
+                "\(quoted(text)) names no column; write for instance time=Air Time, with one of: \(known)",
+                line: line
+            )
         }
-        guard self.names[column] == nil else { throw ScheduleFault("the column \(column.rawValue) is named twice", line: line) }
+        guard self.names[column] == nil else {
+            throw ScheduleFault("the column \(column.rawValue) is named twice", line: line)
+        }
         self.names[column] = parts[1]
     }
 
@@ -82,7 +87,10 @@ package struct TrafficLogMapping: Hashable, Sendable {
             let name = (asked ?? column.rawValue).lowercased()
             let found = names?.indices.filter { names?[$0] == name } ?? []
             guard found.count <= 1 else {
-                throw ScheduleFault("there are several columns \(quoted(name)); name one by its number, as in #2", line: line)
+                throw ScheduleFault(
+                    "there are several columns \(quoted(name)); name one by its number, as in #2",
+                    line: line
+                )
             }
             if asked != nil, found.isEmpty {
                 throw ScheduleFault("there is no column \(quoted(asked ?? ""))", line: line)
@@ -118,7 +126,7 @@ package enum TrafficLog {
     ///
     /// - Parameters:
     ///   - document: its bytes, in UTF-8.
-    ///   - mapping: what its columns have.
+    ///   - mapping: the kinds of its columns.
     ///   - zone: the time zone of its times.
     /// - Returns: the breaks, and a fault for each row that cannot be read.
     /// - Throws: where the whole of it cannot be read.
@@ -143,7 +151,10 @@ package enum TrafficLog {
             do throws(ScheduleFault) {
                 guard record.fields.count == first.fields.count else {
                     let found = record.fields.count
-                    throw ScheduleFault("the row has \(found) fields, and the first one \(first.fields.count)", line: record.line)
+                    throw ScheduleFault(
+                        "the row has \(found) fields, and the first one \(first.fields.count)",
+                        line: record.line
+                    )
                 }
                 let row = try Self.row(text, line: record.line, mapping: mapping, zone: zone)
                 dates.insert(row.date)
@@ -151,7 +162,9 @@ package enum TrafficLog {
             } catch {
                 result.add(error)
                 // The other spots of the same break are not the break.
-                if let date = ScheduleText.date(text(.date), order: mapping.dateOrder) ?? mapping.date, !text(.id).isEmpty {
+                if let date = ScheduleText.date(text(.date), order: mapping.dateOrder) ?? mapping.date,
+                    !text(.id).isEmpty
+                {
                     spoiled.insert(ScheduleID.id(from: text(.id), stamp: date.compact))
                 }
             }
@@ -263,7 +276,10 @@ package enum TrafficLog {
         let rows = unsorted.sorted { ($0.start, $0.line) < ($1.start, $1.line) }
         for (former, next) in zip(rows, rows.dropFirst()) where former.start == next.start {
             let line = max(former.line, next.line)
-            throw ScheduleFault("the break \(id) has another row with this time, on line \(min(former.line, next.line))", line: line)
+            throw ScheduleFault(
+                "the break \(id) has another row with this time, on line \(min(former.line, next.line))",
+                line: line
+            )
         }
         guard rows.count <= ScheduleLimits.scheduleSourcesPerBreakMax, let first = rows.first else {
             throw ScheduleFault(
@@ -287,7 +303,11 @@ package enum TrafficLog {
         if durations.count == rows.count {
             let sum = durations.reduce(0, +)
             guard sum <= ScheduleLimits.breakMillisecondsMax else {
-                throw ScheduleFault(limit: "breakMillisecondsMax", ScheduleLimits.breakMillisecondsMax, line: first.line)
+                throw ScheduleFault(
+                    limit: "breakMillisecondsMax",
+                    ScheduleLimits.breakMillisecondsMax,
+                    line: first.line
+                )
             }
             result.durationMilliseconds = sum
         }

@@ -67,7 +67,8 @@ package struct VMAPReader {
             }
             throw ScheduleFault(error.description)
         }
-        guard root.name == "VMAP", root.namespace.isEmpty || Self.namespaces.contains(root.namespace) || root.namespace == "vmap:"
+        guard root.name == "VMAP",
+            root.namespace.isEmpty || Self.namespaces.contains(root.namespace) || root.namespace == "vmap:"
         else { throw ScheduleFault("this is not VMAP: the outermost element is \(quoted(root.name))", line: root.line) }
         let version = root.attribute("version") ?? ""
         guard version == "1.0" || version.hasPrefix("1.0.") else {
@@ -79,7 +80,11 @@ package struct VMAPReader {
             do throws(ScheduleFault) {
                 places += try reader.places(of: element)
                 guard places.count <= ScheduleLimits.scheduleBreaksMax else {
-                    throw ScheduleFault(limit: "scheduleBreaksMax", ScheduleLimits.scheduleBreaksMax, line: element.line)
+                    throw ScheduleFault(
+                        limit: "scheduleBreaksMax",
+                        ScheduleLimits.scheduleBreaksMax,
+                        line: element.line
+                    )
                 }
             } catch {
                 guard error.limit != "scheduleBreaksMax" else { throw error }
@@ -114,7 +119,9 @@ package struct VMAPReader {
                 continue
             }
             if let without = pod.first(where: { $0.ads.isEmpty }), !ads.isEmpty {
-                self.result.add(ScheduleFault("the break has no ads, and others with its offset have some", line: without.line))
+                self.result.add(
+                    ScheduleFault("the break has no ads, and others with its offset have some", line: without.line)
+                )
                 continue
             }
             breaks.append(
@@ -137,7 +144,8 @@ package struct VMAPReader {
         let types = (element.attribute("breakType") ?? "").split(separator: ",").map { $0.trimmed.lowercased() }
         guard !types.isEmpty else { throw ScheduleFault("the break has no breakType", line: element.line) }
         guard types.contains("linear") else {
-            let text = "The break \(quoted(said)) is left out: its breakType is \(types.joined(separator: ",")), and a stream has linear ads."
+            let text =
+                "The break \(quoted(said)) is left out: its breakType is \(types.joined(separator: ",")), and a stream has linear ads."
             self.result.add(ScheduleNote(text, line: element.line))
             return []
         }
@@ -151,10 +159,17 @@ package struct VMAPReader {
             throw ScheduleFault("repeatAfter is \(quoted(every)), and not hh:mm:ss above zero", line: element.line)
         }
         guard let length = self.programme.durationMilliseconds else {
-            throw ScheduleFault("repeatAfter needs the programme's length; give it with --programme-duration", line: element.line)
+            throw ScheduleFault(
+                "repeatAfter needs the programme's length; give it with --programme-duration",
+                line: element.line
+            )
         }
-        guard (length - offset) / step < Int64(ScheduleLimits.scheduleOccurrencesMax) else {
-            throw ScheduleFault(limit: "scheduleOccurrencesMax", ScheduleLimits.scheduleOccurrencesMax, line: element.line)
+        guard (length - offset - 1) / step < Int64(ScheduleLimits.scheduleOccurrencesMax) else {
+            throw ScheduleFault(
+                limit: "scheduleOccurrencesMax",
+                ScheduleLimits.scheduleOccurrencesMax,
+                line: element.line
+            )
         }
         return [first]
             + stride(from: offset + step, to: length, by: Int(step)).enumerated()
@@ -175,7 +190,9 @@ package struct VMAPReader {
         case _ where text.hasSuffix("%"):
             let digits = text.dropLast()
             guard digits.utf8.count <= 16, let percent = Double(digits), (0...100).contains(percent),
-                digits.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+                digits.utf8.allSatisfy({
+                    $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                })
             else { throw ScheduleFault("the timeOffset \(quoted(text)) is no percentage from 0% to 100%", line: line) }
             guard let length else { throw ScheduleFault("the timeOffset \(quoted(text)) \(needsLength)", line: line) }
             return Int64((Double(length) * percent / 100).rounded())
@@ -225,11 +242,22 @@ package struct VMAPReader {
                     line: data.line
                 )
             }
-            self.result.add(ScheduleNote("The ads come from the list of --list, and not from \(quoted(address)).", line: data.line))
+            self.result.add(
+                ScheduleNote("The ads come from the list of --list, and not from \(quoted(address)).", line: data.line)
+            )
             return [.tag(address)]
         case "CustomAdData":
             throw ScheduleFault("CustomAdData is in a form that only its author knows", line: data.line)
-        default: return [.inline(try self.inline(data, isSingle: source.attribute("allowMultipleAds").map { ["false", "0"].contains($0.lowercased()) } ?? false))]
+        default:
+            return [
+                .inline(
+                    try self.inline(
+                        data,
+                        isSingle: source.attribute("allowMultipleAds").map { ["false", "0"].contains($0.lowercased()) }
+                            ?? false
+                    )
+                )
+            ]
         }
     }
 
@@ -250,7 +278,10 @@ package struct VMAPReader {
             }
             return batch.ads
         } catch {
-            throw ScheduleFault("its VAST: " + error.description.split(whereSeparator: \.isNewline).joined(separator: " "), line: data.line)
+            throw ScheduleFault(
+                "its VAST: " + error.description.split(whereSeparator: \.isNewline).joined(separator: " "),
+                line: data.line
+            )
         }
     }
 
