@@ -155,6 +155,7 @@ let package = Package(
             "CueWatching",
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
         ),
+        library("BreakScheduling", ["CuecastBroadcast"]),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),
@@ -199,7 +200,7 @@ let package = Package(
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "BreakDocuments", "CBuildFacts", "CommandSupport",
+                "BreakDocuments", "BreakScheduling", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastNIO", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway",
                 "GatewayCore", "JetStreamLog",
                 "GatewayDocuments",
@@ -318,6 +319,7 @@ let package = Package(
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
         ),
         tests("CueWatchingTests", ["CueWatching", "AdFormats", "CuecastBroadcast", "CuecastWire", "TestSupport"]),
+        tests("BreakSchedulingTests", ["BreakScheduling", "CuecastBroadcast", "TestSupport"]),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         tests(

@@ -39,7 +39,8 @@ package enum CommandExit {
         Meaning(.success, "done"),
         Meaning(
             Self.checkFailed,
-            "a check failed: the gateway is not ready, the ledger differs, the load test has findings, the machine is too small"
+            "a check failed: the gateway is not ready, the ledger differs, the load test has findings, the machine is too small, "
+                + "some breaks of a schedule were refused"
         ),
         Meaning(Self.usage, "the command line, or a variable that it uses, is wrong"),
         Meaning(

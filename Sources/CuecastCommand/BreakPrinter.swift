@@ -163,8 +163,11 @@ struct TextTable {
 
     /// Adds a line, as it may be shown: what broadcasters say may neither command the terminal nor turn its direction of writing.
     mutating func add(_ row: [String]) {
-        self.rows.append(row.map { TextWidth.shown($0) })
+        self.rows.append(row.map { Self.shown($0) })
     }
+
+    /// A text as it may be shown.
+    static func shown(_ text: String) -> String { TextWidth.shown(text) }
 
     var text: String {
         let widths = (self.rows.first ?? []).indices

@@ -34,7 +34,14 @@ public enum VAST {
         guard bytes.count <= bytesMax else {
             throw .tooLarge(limit: AdFormatLimits.Name.documentBytesMax.rawValue, maximum: bytesMax)
         }
-        let root = try MarkupReader.read(bytes, charset: options.charset, limits: options.limits)
+        return try Self.batch(
+            of: try MarkupReader.read(bytes, charset: options.charset, limits: options.limits),
+            options: options
+        )
+    }
+
+    /// The ads of a document that stands in another one.
+    static func batch(of root: MarkupElement, options: VASTReadingOptions) throws(AdFormatError) -> AdBatch {
         let version = try Self.version(of: root)
         let ads = root.children(named: "Ad")
         guard ads.count <= options.limits.adsMax else {

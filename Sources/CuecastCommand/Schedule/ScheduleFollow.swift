@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import ArgumentParser
+import BreakScheduling
+import CommandSupport
+import CuecastBroadcast
+import CuecastWire
+import Foundation
+import UnixSignals
+
+struct ScheduleFollow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Stay running, put each break in as its time comes, and follow changes of the file.",
+        discussion: """
+            The file is read again when it changes; while it is faulty the last good one counts. Two followers of one file make each break \
+            once. SIGTERM and SIGINT end it; breaks that are put in stay.
+
+            Example: cuecast schedule follow traffic.csv --stream radio1 --time-zone Europe/Oslo --list spots
+            """
+    )
+
+    @OptionGroup var schedule: ScheduleOptions
+
+    func run() async throws {
+        let options = self.schedule
+        var follower = ScheduleFollower(options)
+        guard follower.readAgain() else { throw CommandExit.badData }
+        let first = follower
+        try await options.gateway.asBroadcaster { (client) async throws(BroadcastError) in
+            let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+            let following = Task(name: "Following") { () async -> BroadcastError? in
+                var follower = first
+                do throws(BroadcastError) {
+                    try await follower.run(client)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            let ending = Task(name: "Signals of the process") {
+                for await _ in signals { following.cancel() }
+            }
+            let failure = await following.value
+            ending.cancel()
+            if let failure { throw failure }
+        }
+    }
+}
+
+/// Follows a schedule's file and puts its breaks in as their time comes.
+struct ScheduleFollower {
+    /// How often the file is looked at.
+    private static let lookEvery = Duration.seconds(1)
+    /// How often the gateway is compared where nothing is due, in milliseconds: someone else may have changed breaks or lists.
+    private static let compareEvery: Int64 = 30_000
+
+    /// The properties by which a file is another one.
+    private struct Mark: Equatable {
+        let modified: Date?
+        let bytes: UInt64?
+        let number: UInt64?
+
+        init(_ path: String) {
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            self.modified = attributes?[.modificationDate] as? Date
+            self.bytes = attributes?[.size] as? UInt64
+            self.number = attributes?[.systemFileNumber] as? UInt64
+        }
+    }
+
+    private let options: ScheduleOptions
+    private var document: ScheduleDocument?
+    private var mark: Mark?
+    private var keeper: ScheduleKeeper?
+    /// The sentences that were said and still hold, by their subject.
+    private var said: [String: String] = [:]
+    private var isGatewayFailing = false
+    private var isFaulty = false
+
+    init(_ options: ScheduleOptions) { self.options = options }
+
+    /// Reads the file; a faulty one is told, and changes nothing.
+    ///
+    /// - Returns: whether there is a schedule.
+    mutating func readAgain() -> Bool {
+        let path = self.options.file.file
+        // Before the reading: what is written meanwhile is another mark.
+        self.mark = Mark(path)
+        let isFirst = self.document == nil
+        do throws(ScheduleFault) {
+            let read = try self.options.file.read(now: ScheduleOptions.now)
+            for sentence in read.sentences(path) { self.say(sentence, about: sentence) }
+            if read.faults.isEmpty || self.options.file.skipFaulty {
+                for note in read.notes { self.say("\(path): \(note)", about: note.description) }
+                if self.isFaulty { complain("\(path): it can be read again.") }
+                self.isFaulty = false
+                self.document = read
+                return true
+            }
+        } catch {
+            self.say("\(path): \(error)", about: error.description)
+        }
+        self.isFaulty = true
+        if !isFirst { self.say("\(path): it is faulty; the last good one counts.", about: "faulty") }
+        return !isFirst
+    }
+
+    /// Follows until the task is cancelled.
+    ///
+    /// - Throws: where the gateway does not allow it.
+    mutating func run(_ client: BroadcastClient) async throws(BroadcastError) {
+        while !Task.isCancelled {
+            var next = ScheduleOptions.now + Self.compareEvery
+            do throws(BroadcastError) {
+                if let due = try await self.pass(client) { next = min(next, due) }
+                if self.isGatewayFailing { complain("The gateway answers again.") }
+                self.isGatewayFailing = false
+            } catch .cancelled {
+                return
+            } catch .refused(let refusal) where refusal.status == .notAllowed {
+                throw .refused(refusal)
+            } catch {
+                if !self.isGatewayFailing { complain("\(error) It is tried again.") }
+                self.isGatewayFailing = true
+                next = ScheduleOptions.now
+            }
+            repeat {
+                guard (try? await Task.sleep(for: Self.lookEvery)) != nil else { return }
+                if Mark(self.options.file.file) != self.mark {
+                    self.said["faulty"] = nil
+                    _ = self.readAgain()
+                    next = 0
+                }
+            } while ScheduleOptions.now < next
+        }
+    }
+
+    /// Compares and changes once.
+    ///
+    /// - Returns: when the next break is due, in milliseconds since 1970; `nil`: none is.
+    private mutating func pass(_ client: BroadcastClient) async throws(BroadcastError) -> Int64? {
+        // Rules of calendars go on with time.
+        if self.options.file.isEndless, !self.isFaulty { _ = self.readAgain() }
+        guard var document = self.document else { return nil }
+        var finder = ScheduleAdsFinder(self.options.file, client: client)
+        let faults = document.faults.count
+        let wanted = try await finder.wanted(&document, now: ScheduleOptions.now)
+        for fault in document.faults.dropFirst(faults) {
+            self.say("\(self.options.file.file): \(fault)", about: fault.description)
+        }
+        // What has no ads now may get them: it is not gone, and the others go on.
+        var keeper =
+            self.keeper
+            ?? ScheduleKeeper(gateway: client, stream: self.options.stream, planner: self.options.planner(document))
+        keeper.planner = self.options.planner(document)
+        defer { self.keeper = keeper }
+        let changes = try await keeper.apply(try await keeper.difference(wanted, clock: ScheduleOptions.now))
+        self.tell(changes)
+        return changes.filter { $0.kind == .later && $0.wanted != nil }
+            .map { $0.startMilliseconds - keeper.planner.horizon.aheadMilliseconds }.min()
+            .map { max($0, ScheduleOptions.now + 1_000) }
+    }
+
+    /// Prints what happened; what is refused is printed once.
+    private mutating func tell(_ changes: [ScheduleChange]) {
+        let printer = SchedulePrinter(format: self.options.output.format)
+        for each in changes {
+            switch each.kind {
+            case .new, .changed, .gone:
+                self.said[each.id] = nil
+                printer.print(each)
+            case .refused:
+                guard self.said.updateValue(each.reason, forKey: each.id) != each.reason else { continue }
+                printer.print(each)
+            case .unchanged, .later, .past: self.said[each.id] = nil
+            }
+        }
+        // It knows breaks of the file and of the gateway, and a sentence for each fault.
+        if self.said.count > 2 * ScheduleLimits.scheduleBreaksMax { self.said = [:] }
+    }
+
+    /// Complains unless the same was said about the same thing last.
+    private mutating func say(_ sentence: String, about key: String) {
+        guard self.said.updateValue(sentence, forKey: key) != sentence else { return }
+        complain(sentence)
+    }
+}

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""`cuecast schedule`: a day of breaks from a file, put twice, changed, taken back, and followed by two processes of which one is killed."""
+import collections, datetime, json, os, random, signal, subprocess, tempfile, threading, time, unittest
+
+from harness import BINARY, PATIENCE, ROOT, Gateway, until
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+
+
+class Follower:
+    """A `cuecast schedule follow` process, and what it printed."""
+
+    def __init__(self, gateway, *arguments):
+        self.lines, self.complaints = [], []
+        self.process = subprocess.Popen([BINARY, "schedule", "follow", *arguments, "--json"], env=gateway.environment,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.readers = [threading.Thread(target=self.read, args=pair, daemon=True)
+                        for pair in ((self.process.stdout, self.lines), (self.process.stderr, self.complaints))]
+        for reader in self.readers:
+            reader.start()
+
+    @staticmethod
+    def read(file, kept):
+        for line in file:
+            kept.append(line.rstrip("\n"))
+
+    def changes(self, kind):
+        return [line["break"] for line in map(json.loads, list(self.lines)) if line["change"] == kind]
+
+    def complaint(self, text):
+        # The library gives a gateway up after 15 s.
+        return until(f"it complains: {text}", lambda: next((line for line in list(self.complaints) if text in line), None), lasting=30)
+
+    def end(self, number=signal.SIGTERM):
+        """Ends it; gives its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        for reader in self.readers:
+            reader.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def close(self):
+        if not self.process.stdout.closed:
+            self.end(signal.SIGKILL)
+
+
+class Schedules(unittest.TestCase):
+    def setUp(self):
+        # What starts within half an hour is announced at once.
+        self.gateway = Gateway("--set", "breaks.announceAhead=30m")
+        self.addCleanup(self.gateway.close)
+        self.gateway.run("lists", "put", "spots", "--vast", VAST)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        #: The day of the traffic log, which may go on after midnight.
+        self.midnight = int(time.time()) // 86_400 * 86_400
+        #: In whole seconds, far enough that nothing is announced meanwhile.
+        self.base = int(time.time()) + 7_200
+
+    def at(self, seconds):
+        return datetime.datetime.fromtimestamp(self.base + seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def write(self, rows, name="day.csv", header="date,time,duration,id,list,title"):
+        path = os.path.join(self.folder, name)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write("\n".join([header, *rows]) + "\n")
+        os.replace(path + ".new", path)
+        return path
+
+    def row(self, number, seconds=None, duration=30, ads="spots"):
+        return f"{self.time_of(seconds if seconds is not None else number * 60)},{duration},b{number},{ads},Break {number}"
+
+    def time_of(self, seconds):
+        """Date and time as a traffic log has them."""
+        rest = self.base + seconds - self.midnight
+        return f"{self.day()},{rest // 3600}:{rest // 60 % 60:02}:{rest % 60:02}"
+
+    def day(self):
+        return datetime.datetime.fromtimestamp(self.midnight, datetime.timezone.utc).strftime("%Y-%m-%d")
+
+    def put(self, path, *more, code=0, apply=True):
+        arguments = ["schedule", "put", path, "--stream", "radio1", "--time-zone", "UTC", "--json", *more]
+        if apply:
+            arguments.append("--apply")
+        done = subprocess.run([BINARY, *arguments], env=self.gateway.environment, capture_output=True, text=True, timeout=PATIENCE + 60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.said = done.stderr
+        return json.loads(done.stdout) if done.stdout else None
+
+    def counts(self, said):
+        return {kind: count for kind, count in said["counts"].items() if count}
+
+    def breaks(self, stream="radio1", states=("scheduled",)):
+        return {each["break"]: each for each in json.loads(self.gateway.run("breaks", "--stream", stream, "--format", "json"))
+                if each["state"] in states}
+
+    def name(self, number):
+        return f"day.{self.day().replace('-', '')}-b{number}"
+
+    def test_a_day_is_shown_put_put_again_changed_and_taken_back(self):
+        path = self.write([self.row(number) for number in range(20)])
+        shown = self.put(path, apply=False)
+        self.assertEqual((self.counts(shown), shown["applied"], self.breaks()), ({"new": 20}, False, {}))
+        self.assertEqual(self.counts(self.put(path)), {"new": 20})
+        first = self.breaks()
+        self.assertEqual(sorted(first), sorted(self.name(number) for number in range(20)))
+        self.assertEqual({each["advertisements"] for each in first.values()}, {2})
+        # The same again, in another order: nothing changes, not even a revision.
+        self.write(random.sample([self.row(number) for number in range(20)], 20))
+        self.assertEqual(self.counts(self.put(path)), {"unchanged": 20})
+        self.assertEqual(self.breaks(), first)
+        # One moves, one is longer, one has other ads, one is gone, one is new; a break of someone else stays.
+        self.gateway.run("publish", "--stream", "radio1", "--break", "day", "--vast", VAST, "--at", self.at(3_600), "--duration", "30s")
+        with open(os.path.join(self.folder, "one.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [{"id": name, "title": "One", "duration": "15s", "media": [{"url": "https://a.example/a.mp3"}]}
+                               for name in ("one", "two")]}, file)
+        rows = [self.row(number) for number in range(4, 20)]
+        rows += [self.row(0, seconds=1_800), self.row(1, duration=45), f"{self.time_of(120)},30,b2,,Break 2", self.row(20)]
+        self.write([row + ("," if "b2,," not in row else ",one.json") for row in rows], header="date,time,duration,id,list,title,ads")
+        self.assertEqual(self.counts(self.put(path, apply=False)), {"changed": 3, "gone": 1, "new": 1, "unchanged": 16})
+        said = self.put(path)
+        self.assertEqual({each["break"]: each["differences"] for each in said["breaks"] if each["change"] == "changed"},
+                         {self.name(0): ["start"], self.name(1): ["duration"], self.name(2): ["ads"]})
+        self.assertEqual(self.counts(self.put(path)), {"unchanged": 20})
+        after = self.breaks()
+        self.assertEqual(set(after), set(first) - {self.name(3)} | {self.name(20), "day"})
+        self.assertEqual((after[self.name(0)]["start"][:19], after[self.name(1)]["durationSeconds"], after[self.name(2)]["firstAdvertisement"]),
+                         (self.at(1_800)[:19], 45, "One"))
+        # A break that was cancelled by hand stays so, until it is asked for.
+        self.gateway.run("cancel", "--stream", "radio1", "--break", self.name(9))
+        self.assertEqual(self.counts(self.put(path, code=1)), {"refused": 1, "unchanged": 19})
+        self.assertEqual(self.counts(self.put(path, "--revive")), {"new": 1, "unchanged": 19})
+        self.assertIn(self.name(9) + ".2", self.breaks())
+        self.assertEqual(self.counts(self.put(path)), {"unchanged": 20})
+        # Another list of the same length is another list.
+        with open(os.path.join(self.folder, "other.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [{"id": name, "title": "Other", "duration": "15s", "media": [{"url": "https://a.example/b.mp3"}]}
+                               for name in ("x", "y")]}, file)
+        self.gateway.run("lists", "put", "spots", "--ads", os.path.join(self.folder, "other.json"))
+        self.assertEqual(self.counts(self.put(path)), {"changed": 19, "unchanged": 1})
+        self.assertEqual(self.counts(self.put(path)), {"unchanged": 20})
+
+    def test_announced_breaks_are_never_touched(self):
+        self.base = int(time.time()) + 1_200
+        path = self.write([self.row(0), self.row(60)])
+        self.put(path)
+        self.assertEqual(set(self.breaks(states=("announced", "live"))), {self.name(0)})
+        self.write([self.row(0, seconds=2_400), self.row(60)])
+        said = self.put(path, code=1)
+        self.assertEqual(self.counts(said), {"refused": 1, "unchanged": 1})
+        self.assertIn("already", next(each["reason"] for each in said["breaks"] if each["change"] == "refused"))
+        self.write([self.row(60)])
+        self.assertEqual(self.counts(self.put(path, code=1)), {"refused": 1, "unchanged": 1})
+        self.assertEqual(set(self.breaks(states=("announced", "live"))), {self.name(0)})
+
+    def test_faults_refuse_the_whole_file_unless_they_are_skipped(self):
+        path = self.write([self.row(0), self.row(1)])
+        self.put(path)
+        self.write([self.row(0), f"{self.day()},noon,30,b7,spots,x", self.row(2), self.row(3, ads="nolist")])
+        self.assertIsNone(self.put(path, code=65))
+        for text in ("day.csv: line 3:", "day.csv: line 5: the gateway has no list nolist", "nothing was changed"):
+            self.assertIn(text, self.said)
+        self.assertEqual(len(self.breaks()), 2)
+        # Nothing is cancelled: the row that cannot be read may be the one that is missing.
+        said = self.put(path, "--skip-faulty", code=1)
+        self.assertEqual(self.counts(said), {"new": 1, "refused": 1, "unchanged": 1})
+        self.assertEqual(len(self.breaks()), 3)
+        for arguments, text in ((["none.csv", "--time-zone", "UTC"], "no such file"), (["x.doc"], "--from"),
+                                (["x.csv"], "--time-zone"), (["x.xml"], "--programme-start"),
+                                ([path, "--time-zone", "CST"], "not known"), ([path, "--time-zone", "UTC", "--name", "a.b"], "--name")):
+            code = 65 if "no such" in text else 64
+            self.assertIn(text, self.gateway.run("schedule", "put", *arguments, "--stream", "radio1", code=code))
+
+    def test_calendars_and_vmap_become_breaks(self):
+        path = os.path.join(self.folder, "week.ics")
+        start = self.at(0).replace("-", "").replace(":", "")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:news\r\nDTSTART:{start}\r\nDURATION:PT60S\r\nRRULE:FREQ=DAILY\r\n"
+                       "CATEGORIES:spots\r\nSUMMARY:News\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")
+        said = self.put(path)
+        self.assertEqual((said["counts"]["new"], said["counts"]["later"] > 3), (1, True))
+        self.assertEqual(list(self.breaks()), [f"week.{start[:-1]}-news"])
+        with open(VAST, encoding="utf-8") as file:
+            vast = file.read().split("?>", 1)[-1]
+        path = os.path.join(self.folder, "show.xml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('<vmap:VMAP xmlns:vmap="http://www.iab.net/videosuite/vmap" version="1.0">'
+                       f'<vmap:AdBreak timeOffset="00:10:00" breakType="linear" breakId="mid"><vmap:AdSource><vmap:VASTAdData>{vast}'
+                       '</vmap:VASTAdData></vmap:AdSource></vmap:AdBreak>'
+                       '<vmap:AdBreak timeOffset="end" breakType="linear" breakId="post"><vmap:AdSource><vmap:AdTagURI>'
+                       'https://ads.example/v</vmap:AdTagURI></vmap:AdSource></vmap:AdBreak></vmap:VMAP>')
+        programme = ["--programme-start", self.at(0), "--programme-duration", "1h"]
+        self.put(path, *programme, code=65)
+        self.assertIn("--list", self.said)
+        self.assertEqual(self.counts(self.put(path, *programme, "--list", "spots")), {"new": 2})
+        self.assertEqual(self.breaks()["show.mid"]["start"][:19], self.at(600)[:19])
+        self.assertEqual(self.counts(self.put(path, *programme, "--list", "spots")), {"unchanged": 2})
+        table = self.gateway.run("schedule", "show", path, *programme, "--list", "spots")
+        self.assertIn("show.mid", table)
+        rows = json.loads(self.gateway.run("schedule", "show", path, *programme, "--list", "spots", "--json"))
+        self.assertEqual([row["break"] for row in rows], ["show.mid", "show.post"])
+
+    def follow(self, path, *more):
+        follower = Follower(self.gateway, path, "--stream", "radio1", "--time-zone", "UTC", *more)
+        self.addCleanup(follower.close)
+        return follower
+
+    def test_two_followers_make_each_break_once_and_one_may_be_killed(self):
+        # The later half comes into the horizon while they follow.
+        horizon = self.base - int(time.time())
+        path = self.write([self.row(number, seconds=number * 2, duration=1) for number in range(20)])
+        followers = [self.follow(path, "--horizon", f"{horizon}s") for _ in range(2)]
+        until("breaks are put in", lambda: len(self.breaks()) >= 3)
+        killed = random.SystemRandom().randrange(2)
+        self.assertEqual(followers[killed].end(signal.SIGKILL), -signal.SIGKILL)
+        until("all breaks are put in", lambda: len(self.breaks()) == 20, lasting=60)
+        followers[killed] = self.follow(path, "--horizon", f"{horizon}s")
+        # The file changes: one is gone, one moves, one is new.
+        rows = [self.row(number, seconds=number * 2, duration=1) for number in range(2, 20)]
+        self.write([*rows, self.row(1, seconds=100), self.row(20, seconds=40, duration=1)])
+        wanted = {self.name(number) for number in range(1, 21)}
+        until("the change is made", lambda: set(self.breaks()) == wanted and
+              self.breaks()[self.name(1)]["start"][:19] == self.at(100)[:19], lasting=30)
+        # A faulty file changes nothing, and a good one is followed again.
+        self.write([f"{self.day()},noon,30,b1,spots,x"])
+        for follower in followers:
+            follower.complaint("the last good one counts")
+        self.assertEqual(set(self.breaks()), wanted)
+        self.write(rows)
+        until("the good file counts", lambda: set(self.breaks()) == {self.name(number) for number in range(2, 20)}, lasting=30)
+        for follower in followers:
+            self.assertEqual(follower.end(), 0, follower.complaints)
+        everything = json.loads(self.gateway.run("breaks", "--stream", "radio1", "--format", "json"))
+        self.assertEqual(max(collections.Counter(each["break"] for each in everything).values()), 1)
+        self.assertEqual(len(everything), 21, everything)
+
+    def test_a_follower_waits_for_its_gateway(self):
+        path = self.write([self.row(number) for number in range(3)])
+        self.gateway.stop(signal.SIGKILL)
+        follower = self.follow(path)
+        follower.complaint("It is tried again.")
+        self.gateway.start()
+        until("breaks are put in", lambda: len(self.breaks()) == 3, lasting=30)
+        follower.complaint("answers again")
+        self.assertEqual(follower.end(), 0)
