@@ -19,7 +19,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         .zmtpSession, .edgeConnection, .proxyHeader, .listenerRequest, .listenerReply, .broadcast, .records, .proofs,
         .tokens, .traceParent, .spliceSection, .playlist, .transportStream, .radio, .radioAnswer, .textPattern,
-        .automation, .webSocket, .webSocketUpgrade,
+        .automation, .webSocket, .webSocketUpgrade, .vastWrappers,
     ]
 }
 
