@@ -155,6 +155,10 @@ let package = Package(
             "CueWatching",
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
         ),
+        library(
+            "AdServers",
+            ["AdFormats", "CueWatching", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
+        ),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),
@@ -199,7 +203,7 @@ let package = Package(
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "BreakDocuments", "CBuildFacts", "CommandSupport",
+                "AdServers", "BreakDocuments", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway", "GatewayCore",
                 "GatewayDocuments",
                 "GatewayHTTP",
@@ -371,7 +375,7 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CNATS", "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests",
-    "CueWatching",
+    "AdServers", "CueWatching",
     "CueWatchingTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",
