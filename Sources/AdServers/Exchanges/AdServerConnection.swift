@@ -31,6 +31,9 @@ struct AdServerConnection: Sendable {
         let isEncrypted: Bool
         /// Whether the body of an answer with status 200 is wanted.
         let wantsBody: Bool
+
+        /// Whether the host is an address and no name.
+        var isAddress: Bool { (try? SocketAddress(ipAddress: self.host, port: 0)) != nil }
     }
 
     /// The answer of a server.
@@ -121,8 +124,7 @@ struct AdServerConnection: Sendable {
         let pipeline = channel.pipeline.syncOperations
         if exchange.request.isEncrypted, let encryption = self.encryption {
             // An address is no server name; the certificate is compared with the address then.
-            let isAddress = (try? SocketAddress(ipAddress: exchange.request.host, port: 0)) != nil
-            let name = isAddress ? nil : exchange.request.host
+            let name = exchange.request.isAddress ? nil : exchange.request.host
             try pipeline.addHandler(try NIOSSLClientHandler(context: encryption, serverHostname: name))
         }
         try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
@@ -144,6 +146,9 @@ struct AdServerConnection: Sendable {
             case ENETUNREACH, EHOSTUNREACH, ENETDOWN: return .broken("cannot be reached", mayRetry: false)
             case let code: return .broken("cannot be reached: error \(code) of the system", mayRetry: false)
             }
+        case HTTPParserError.invalidEOFState:
+            return .broken("closed the connection before its answer was whole", mayRetry: true)
+        case HTTPParserError.headerOverflow: return .broken("sends more headers than are read", mayRetry: false)
         case is HTTPParserError: return .broken("does not speak HTTP", mayRetry: false)
         case NIOSSLError.uncleanShutdown, is NIOSSLCloseTimedOutError:
             return .broken("closed the connection before its answer was whole", mayRetry: true)
@@ -219,6 +224,10 @@ private final class AnswerCollector: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.unwrapInboundIn(data) {
         case .head(let head):
+            guard self.isFromTheHost(context) else {
+                let reason = "is not trusted: its certificate is for another host"
+                return self.exchange.end(.failure(.broken(reason, mayRetry: false)))
+            }
             self.head = head
             guard head.status == .ok, self.exchange.request.wantsBody else { return self.end(with: head) }
             self.check(head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0)
@@ -238,6 +247,23 @@ private final class AnswerCollector: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.exchange.end(.failure(AdServerConnection.failure(error, context.channel)))
         context.close(promise: nil)
+    }
+
+    /// Whether the certificate has the name of the host.
+    ///
+    /// The library also takes a certificate for the address of the connection, which a name that leads astray has too.
+    private func isFromTheHost(_ context: ChannelHandlerContext) -> Bool {
+        guard self.exchange.request.isEncrypted, !self.exchange.request.isAddress else { return true }
+        let handler = try? context.pipeline.syncOperations.handler(type: NIOSSLHandler.self)
+        guard let certificate = handler?.peerCertificate else { return false }
+        var host = self.exchange.request.host.lowercased()
+        if host.hasSuffix(".") { host.removeLast() }
+        let parent = host.firstIndex(of: ".").map { host[$0...] }
+        for name in certificate._subjectAlternativeNames() where name.nameType == .dnsName {
+            let pattern = String(decoding: Array(name.contents), as: UTF8.self).lowercased()
+            if pattern == host || (pattern.hasPrefix("*.") && pattern.dropFirst() == parent) { return true }
+        }
+        return false
     }
 
     private func end(with head: HTTPResponseHead) {
