@@ -156,6 +156,10 @@ let package = Package(
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
         ),
         library("BreakScheduling", ["CuecastBroadcast"]),
+        library(
+            "AdServers",
+            ["AdFormats", "CueWatching", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
+        ),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),
@@ -200,7 +204,7 @@ let package = Package(
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "BreakDocuments", "BreakScheduling", "CBuildFacts", "CommandSupport",
+                "AdServers", "BreakDocuments", "BreakScheduling", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastNIO", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway",
                 "GatewayCore", "JetStreamLog",
                 "GatewayDocuments",
@@ -374,7 +378,7 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CNATS", "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests",
-    "CueWatching",
+    "AdServers", "CueWatching",
     "CueWatchingTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",

@@ -45,7 +45,7 @@ package enum CommandExit {
         Meaning(Self.usage, "the command line, or a variable that it uses, is wrong"),
         Meaning(
             Self.badData,
-            "the data is wrong: an ads file, a cue, a configuration, a refused request, a report that does not balance"
+            "the data is wrong: an ads file, an ad server without ads, a cue, a configuration, a refused request, a report that does not balance"
         ),
         Meaning(Self.unavailable, "the gateway does not answer, or cannot run"),
         Meaning(Self.cannotWrite, "standard output cannot be written, the gateway's ready line included"),

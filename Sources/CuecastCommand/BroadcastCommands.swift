@@ -172,11 +172,13 @@ struct Update: AsyncParsableCommand {
         var change = BreakChange(
             start: try self.start.moment(),
             duration: self.duration?.duration,
-            advertisements: try self.ads.read()?.advertisements
+            advertisements: try await self.ads.read(forBreakOf: self.duration?.duration, gateway: self.gateway)
         )
         change.variants = try self.variants.read()
         guard change != BreakChange() else {
-            throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast, --ads or --variants.")
+            throw ValidationError(
+                "Say what is to change: --in, --at, --now, --duration, --vast, --ads, --vast-url or --variants."
+            )
         }
         let status = try await self.gateway.asBroadcaster { [name, revision, change] (client) throws(BroadcastError) in
             try await client.update(

@@ -18,6 +18,7 @@ struct Cuecast: AsyncParsableCommand {
             Watch    cuecast top
             Check    cuecast health
             Clock    cuecast clock --data-dir ./data
+            Ads      cuecast vast resolve 'https://ads.example/vast?cb=[CACHEBUSTING]'
             Cues     cuecast watch hls https://cdn.example/a.m3u8 --stream s --source hls
             Schedule cuecast schedule put day.csv --stream radio1 --time-zone UTC --list spots
             Explain  cuecast cue explain /DARAAAAAAAAAP/wAAAAAHpPv/8=
@@ -31,7 +32,7 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
-            Signal.self, Lists.self, ScheduleCommand.self, Watch.self, Listen.self,
+            Signal.self, Lists.self, ScheduleCommand.self, VASTCommand.self, Watch.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,
             ClockCommand.self, Cluster.self, Gateways.self,

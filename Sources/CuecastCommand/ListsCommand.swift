@@ -18,7 +18,8 @@ struct Lists: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Keep a list, or replace it.",
             discussion: """
-                Breaks that are signalled from then on have the new ads; breaks that are there keep theirs.
+                Breaks that are signalled from then on have the new ads; breaks that are there keep theirs. With --vast-url the ads \
+                are asked of an ad server first; if it gives none, and there is no fallback, the list stays as it is.
 
                 Example: cuecast lists put spots --vast ads.xml
                 """
@@ -33,7 +34,7 @@ struct Lists: AsyncParsableCommand {
         func validate() throws { try self.ads.requireSource() }
 
         func run() async throws {
-            let advertisements = try self.ads.read()?.advertisements ?? []
+            let advertisements = try await self.ads.read(gateway: self.gateway) ?? []
             let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
                 try await client.putList(
                     name: name,

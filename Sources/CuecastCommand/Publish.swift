@@ -1,69 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import AdFormats
 import ArgumentParser
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
 import Foundation
 import Gateway
-
-/// Where the ads of a break come from.
-struct AdsOptions: ParsableArguments {
-    @Option(help: "A VAST document, 2.0 to 4.x.")
-    var vast: String?
-
-    @Option(help: "A JSON file of ads, as docs/broadcasters/ads-file.md describes it.")
-    var ads: String?
-
-    @Flag(help: "Take all stand-alone ads of a VAST document without a pod, not only the first that can be played.")
-    var all = false
-
-    func validate() throws {
-        if self.vast != nil, self.ads != nil { throw ValidationError("Give one of --vast and --ads.") }
-    }
-
-    /// Fails where no source is given: for commands that need ads.
-    func requireSource() throws {
-        if self.vast == nil, self.ads == nil { throw ValidationError("Give --vast or --ads.") }
-    }
-
-    /// The ads; `nil`: no source was given.
-    func read() throws -> (advertisements: [AdvertisementDescription], source: String)? {
-        if let path = self.vast {
-            let document = try Self.contents(of: path)
-            do throws(AdFormatError) {
-                let batch = try VAST.read(document, options: VASTReadingOptions(allStandAlone: self.all))
-                for each in batch.skipped { complain("\(path): skipped \(each)") }
-                for each in batch.leftOut + batch.ads.flatMap(\.leftOut) { complain("\(path): left out \(each)") }
-                return (batch.ads.map { AdvertisementDescription($0) }, path)
-            } catch {
-                complain("\(path): \(error)")
-                throw CommandExit.badData
-            }
-        }
-        if let path = self.ads {
-            let document = try Self.contents(of: path)
-            do throws(AdsFileError) {
-                return (try AdsFile.read(document), path)
-            } catch {
-                complain("\(path): \(error)")
-                throw CommandExit.badData
-            }
-        }
-        return nil
-    }
-
-    fileprivate static func contents(of path: String) throws -> [UInt8] {
-        do {
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            complain("\(path): \(ConfigurationFault.reason(notReading: error))")
-            throw CommandExit.badData
-        }
-    }
-}
 
 /// Where the variants of a break come from.
 struct VariantOptions: ParsableArguments {
@@ -92,6 +35,8 @@ struct Publish: AsyncParsableCommand {
             Without --in, --at, --now, --cued or --pre-stream it starts when the gateway receives it. Without --duration it \
             lasts as long as its ads together, with --variants those of the longest list. \
             Publishing the same break again is harmless: it is the same break.
+
+            With --vast-url the ads are asked of an ad server first, once for all listeners; then the break is published with them.
 
             Example: cuecast publish --stream radio1 --break noon-1 --vast ads.xml --in 10s
             """
@@ -142,14 +87,14 @@ struct Publish: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let adBreak = try self.adBreak()
+        let adBreak = try await self.adBreak()
         let status = try await self.gateway.asBroadcaster { (client) throws(BroadcastError) in
             try await client.publish(adBreak)
         }
         BreakPrinter(format: self.output.format).print(status)
     }
 
-    private func adBreak() throws -> AdBreak {
+    private func adBreak() async throws -> AdBreak {
         let start: AdBreak.Start
         if self.preStream {
             start = .preStream(hold: self.hold?.duration)
@@ -166,7 +111,10 @@ struct Publish: AsyncParsableCommand {
             stream: self.name.stream,
             id: self.name.breakID,
             start: start,
-            advertisements: try self.ads.read()?.advertisements ?? []
+            advertisements: try await self.ads.read(
+                forBreakOf: self.duration.flatMap { Duration(text: $0) },
+                gateway: self.gateway
+            ) ?? []
         )
         adBreak.variants = try self.variants.read() ?? []
         switch self.duration {

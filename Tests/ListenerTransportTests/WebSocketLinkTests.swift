@@ -22,7 +22,8 @@ private struct WebSocketPeer {
         var rest = bytes
         if self.asked == nil {
             self.received += bytes
-            self.asked = try self.upgrade.next(in: self.received.span)
+            let received = self.received
+            self.asked = try self.upgrade.next(in: received.span)
             guard let asked else { return }
             rest = Array(self.received[asked.byteCount...])
         }

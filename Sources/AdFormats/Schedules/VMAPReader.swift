@@ -265,7 +265,8 @@ package struct VMAPReader {
         do throws(AdFormatError) {
             var batch: AdBatch
             if let root = data.children.first {
-                batch = try VAST.batch(of: root, options: VASTReadingOptions())
+                let options = VASTReadingOptions()
+                batch = try VAST.batch(of: try VASTDocument(root: root, options: options), options: options)
             } else {
                 // Some servers put the document into a CDATA section.
                 batch = try VAST.read(Array(data.text.trimmed.utf8))

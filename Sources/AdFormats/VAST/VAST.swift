@@ -29,34 +29,56 @@ public enum VAST {
         _ document: some Sequence<UInt8>,
         options: VASTReadingOptions = VASTReadingOptions()
     ) throws(AdFormatError) -> AdBatch {
+        try Self.batch(of: try VASTDocument(document, options: options), options: options)
+    }
+
+    /// The ads of a document of which everything around them has been read.
+    static func batch(of document: VASTDocument, options: VASTReadingOptions) throws(AdFormatError) -> AdBatch {
+        guard !document.ads.isEmpty else { throw .noAds(errorURLs: document.errorURLs) }
+        let candidates = VASTCandidate.read(document.ads, options: options)
+        var batch = VASTOrder.batch(of: candidates, allStandAlone: options.allStandAlone)
+        guard !batch.ads.isEmpty else { throw .nothingPlayable(batch.skipped) }
+        batch.errorURLs = document.errorURLs
+        batch.leftOut = document.leftOut
+        batch.formatVersion = document.version
+        return batch
+    }
+}
+
+/// A document of which everything around its ads has been read.
+struct VASTDocument {
+    /// The version that it claims; nil where it claims none.
+    let version: String?
+    /// Its `Ad` elements; there may be none.
+    let ads: [MarkupElement]
+    /// The URLs to call when it gave no ad.
+    let errorURLs: [String]
+    /// The parts outside its ads that were left out.
+    let leftOut: [LeftOut]
+
+    /// Reads a document up to its ads.
+    init(_ document: some Sequence<UInt8>, options: VASTReadingOptions) throws(AdFormatError) {
         let bytesMax = min(max(options.limits.documentBytesMax, 0), .max - 1)
         let bytes = Array(document.prefix(bytesMax + 1))
         guard bytes.count <= bytesMax else {
             throw .tooLarge(limit: AdFormatLimits.Name.documentBytesMax.rawValue, maximum: bytesMax)
         }
-        return try Self.batch(
-            of: try MarkupReader.read(bytes, charset: options.charset, limits: options.limits),
+        try self.init(
+            root: try MarkupReader.read(bytes, charset: options.charset, limits: options.limits),
             options: options
         )
     }
 
-    /// The ads of a document that stands in another one.
-    static func batch(of root: MarkupElement, options: VASTReadingOptions) throws(AdFormatError) -> AdBatch {
-        let version = try Self.version(of: root)
-        let ads = root.children(named: "Ad")
-        guard ads.count <= options.limits.adsMax else {
+    /// Reads a document that stands in another one, up to its ads.
+    init(root: MarkupElement, options: VASTReadingOptions) throws(AdFormatError) {
+        self.version = try Self.version(of: root)
+        self.ads = root.children(named: "Ad")
+        guard self.ads.count <= options.limits.adsMax else {
             throw .tooLarge(limit: AdFormatLimits.Name.adsMax.rawValue, maximum: options.limits.adsMax)
         }
         var gleaner = VASTGleaner(limits: options.limits)
-        let errorURLs = gleaner.urls(of: root.children(named: "Error"))
-        guard !ads.isEmpty else { throw .noAds(errorURLs: errorURLs) }
-        let candidates = VASTCandidate.read(ads, options: options)
-        var batch = VASTOrder.batch(of: candidates, allStandAlone: options.allStandAlone)
-        guard !batch.ads.isEmpty else { throw .nothingPlayable(batch.skipped) }
-        batch.errorURLs = errorURLs
-        batch.leftOut = gleaner.leftOut
-        batch.formatVersion = version
-        return batch
+        self.errorURLs = gleaner.urls(of: root.children(named: "Error"))
+        self.leftOut = gleaner.leftOut
     }
 
     /// The version that the outermost element claims, if it is one that can be read; nil if it claims none.

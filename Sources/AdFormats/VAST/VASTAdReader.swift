@@ -77,6 +77,9 @@ struct VASTAdReader {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The parts that were left out so far.
+    var leftOut: [LeftOut] { self.gleaner.leftOut }
+
     // MARK: Facts
 
     /// The first usable of: the ad's id, the id of its serving, the creative's id, its universal id, its position.
@@ -203,7 +206,7 @@ struct VASTAdReader {
 
     // MARK: Companions
 
-    private mutating func readCompanions(_ creatives: [MarkupElement], into ad: inout AdContent) {
+    mutating func readCompanions(_ creatives: [MarkupElement], into ad: inout AdContent) {
         for companions in creatives.flatMap({ $0.children(named: "CompanionAds") }) {
             let required = companions.attribute("required")?.lowercased()
             if let required = required.flatMap({ AdContent.CompanionsRequired(rawValue: $0) }),

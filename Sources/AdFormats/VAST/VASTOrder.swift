@@ -30,7 +30,7 @@ struct VASTCandidate {
     }
 
     /// The id itself, or with the first number from 2 that makes it unique.
-    private static func unused(_ id: String, among ids: Set<String>, bytesMax: Int) -> String {
+    static func unused(_ id: String, among ids: Set<String>, bytesMax: Int) -> String {
         var candidate = id
         var number = 1
         while ids.contains(candidate) {

@@ -3,9 +3,9 @@
 
 internal import Dispatch
 
-/// Which hosts a watcher may ask.
+/// Which hosts a watcher, or a command that asks ad servers, may ask.
 ///
-/// An address that a playlist or a redirect names comes from outside, and must not lead the watcher to the machines beside it.
+/// An address that a playlist, a wrapper or a redirect names comes from outside, and must not lead to the machines beside us.
 package struct HostRule: Sendable {
     /// Whether private, loopback and link-local addresses are allowed.
     package var allowsPrivate: Bool
@@ -30,42 +30,65 @@ package struct HostRule: Sendable {
         self.lookUp = lookUp
     }
 
+    /// Whether a host may be asked.
+    package enum Verdict: Hashable, Sendable {
+        /// It may, at these addresses.
+        case allowed([HostAddress])
+        /// It has no address.
+        case unknown
+        /// It has an address that is not public; the sentence for people.
+        case isPrivate(String)
+    }
+
+    /// Looks a host up, and decides whether it may be asked.
+    ///
+    /// Only the addresses that it gives may be connected to: a name that is looked up once more may have other addresses by then.
+    ///
+    /// - Parameter host: a name, or an address as text, also in the brackets of a URL.
+    /// - Returns: the decision.
+    package func verdict(on host: String) async -> Verdict {
+        var name = host
+        if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
+        let addresses = await self.lookUp(name)
+        guard !addresses.isEmpty else { return .unknown }
+        // One of several is enough to be led astray.
+        guard self.isAllowed(host) || addresses.allSatisfy(\.isPublic) else {
+            return .isPrivate(
+                "The host \(host) has a private, loopback or link-local address; --allow-private or --allow-host \(host) allows it."
+            )
+        }
+        return .allowed(addresses)
+    }
+
     /// Why a host may not be asked.
     ///
     /// - Parameter host: a name, or an address as text, also in the brackets of a URL.
     /// - Returns: the reason; `nil`: it may.
     func refusal(of host: String) async -> CueRefusal? {
-        guard !self.allowsPrivate, !self.allowedHosts.contains(host.lowercased()) else { return nil }
-        var name = host
-        if name.hasPrefix("["), name.hasSuffix("]") { name = String(name.dropFirst().dropLast()) }
-        let addresses = await self.lookUp(name)
-        guard !addresses.isEmpty else { return CueRefusal(.unreachable, "The host \(host) has no address.") }
-        // One of several is enough to be led astray.
-        guard addresses.allSatisfy(\.isPublic) else {
-            return CueRefusal(
-                .unreachable,
-                "The host \(host) has a private, loopback or link-local address; --allow-private or --allow-host \(host) allows it."
-            )
+        guard !self.isAllowed(host) else { return nil }
+        do throws(CueRefusal) {
+            _ = try await self.addresses(of: host)
+            return nil
+        } catch {
+            return error
         }
-        return nil
     }
 
     /// The addresses of a host that may be connected to.
-    ///
-    /// Only these are: a name that is looked up once more may have other addresses by then.
     ///
     /// - Parameter host: a name, or an address as text.
     /// - Returns: the addresses, at least one.
     /// - Throws: why the host may not be asked.
     func addresses(of host: String) async throws(CueRefusal) -> [HostAddress] {
-        let addresses = await self.lookUp(host)
-        guard !addresses.isEmpty else { throw CueRefusal(.unreachable, "The host \(host) has no address.") }
-        let isAllowed = self.allowsPrivate || self.allowedHosts.contains(host.lowercased())
-        if !isAllowed, let refusal = await self.refusal(of: host) { throw refusal }
-        guard isAllowed || addresses.allSatisfy(\.isPublic) else {
-            throw CueRefusal(.unreachable, "The host \(host) changes its addresses to private ones.")
+        switch await self.verdict(on: host) {
+        case .allowed(let addresses): return addresses
+        case .unknown: throw CueRefusal(.unreachable, "The host \(host) has no address.")
+        case .isPrivate(let sentence): throw CueRefusal(.unreachable, sentence)
         }
-        return addresses
+    }
+
+    private func isAllowed(_ host: String) -> Bool {
+        self.allowsPrivate || self.allowedHosts.contains(host.lowercased())
     }
 
     /// Asks the system's resolver, on threads of its own, since it blocks.

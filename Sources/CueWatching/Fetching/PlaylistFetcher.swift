@@ -168,7 +168,7 @@ package final class PlaylistFetcher: Sendable {
 
 extension URL {
     /// The address without what may be secret: a user, and a query, in which servers have tokens.
-    var shown: String {
+    package var shown: String {
         guard !self.isFileURL, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
             return self.path(percentEncoded: false)
         }

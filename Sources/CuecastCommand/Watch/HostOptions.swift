@@ -4,7 +4,7 @@
 import ArgumentParser
 import CueWatching
 
-/// Which hosts a watcher may ask.
+/// Which hosts a watcher, or a command that asks ad servers, may ask.
 struct HostOptions: ParsableArguments {
     @Flag(help: "Allow addresses of private networks, of this machine and link-local ones.")
     var allowPrivate = false
