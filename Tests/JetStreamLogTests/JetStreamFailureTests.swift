@@ -190,6 +190,8 @@ struct JetStreamFailureTests {
     func `streams that are not as they have to be are refused`() async throws {
         let servers = try NATSServers.alone.get()
         let names = LogNames.random()
+        // It may have been started a moment ago.
+        _ = try await eventually { try await blocking { try NATSConnection(servers.access) } }
         await #expect(throws: NATSError.noStream(names.stream(of: .breaks))) {
             try await JetStreamLog.open(servers.access, names: names)
         }

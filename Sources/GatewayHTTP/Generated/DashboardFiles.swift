@@ -10,2959 +10,2959 @@ extension DashboardFile {
             name: "actions.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
+// The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
 
-                import { GatewayGone, readToken } from "./client.js";
-                import { STATE_WORDS } from "./model.js";
-                import { count, element, isolated, moment, say, span } from "./plots.js";
+import { GatewayGone, readToken } from "./client.js";
+import { STATE_WORDS } from "./model.js";
+import { count, element, isolated, moment, say, span } from "./plots.js";
 
-                const MEDIA_KEY = "cuecast.testMedia";
-                /// The longest tone that the gateway makes.
-                const TONE_SECONDS_MAX = 60;
+const MEDIA_KEY = "cuecast.testMedia";
+/// The longest tone that the gateway makes.
+const TONE_SECONDS_MAX = 60;
 
-                /// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
-                const CHANGES = {
-                  punch: {
-                    word: "Punch", kind: "primary", title: "Start this break?", confirm: "Punch the break",
-                    text: "Players hold its ads and begin to play them.",
-                    fields: [{
-                      name: "start", label: "It starts", options: [["", "after the gateway’s lead (breaks.punchLead: 2 s unless set)"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
-                    }],
-                    body: ({ start }) => start === "now" ? { now: true } : start ? { in: start } : undefined,
-                    done: "is punched",
-                  },
-                  update: {
-                    word: "Update", kind: "quiet", title: "Change this break?", confirm: "Change the break",
-                    text: "Players that have its ads are told what is different.",
-                    fields: [
-                      { name: "duration", label: "It lasts at most", placeholder: "30s", hint: "Such as 30s or 1m30s; none: until it is ended." },
-                      { name: "in", label: "It starts in", placeholder: "10s", hint: "Only before it has started; empty: as it stands.", until: "live" },
-                    ],
-                    body: (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value)),
-                    check: (values) => Object.values(values).some(Boolean) ? "" : "Say what is to be different.",
-                    done: "is changed",
-                  },
-                  postpone: {
-                    word: "Postpone", kind: "quiet", title: "Postpone this break?", confirm: "Postpone the break",
-                    text: "It starts later. Players keep the ads that they have.",
-                    fields: [{ name: "by", label: "Later by", value: "30s", hint: "Such as 30s or 5m.", isRequired: true }],
-                    body: (values, each) => ({ by: values.by, from: each.start }),
-                    done: "is postponed",
-                  },
-                  end: {
-                    word: "End", kind: "primary", title: "End this break now?", confirm: "End the break",
-                    text: "Players go back to the programme. Ads that were not heard count as ignored.",
-                    fields: [{ name: "endMode", label: "The ad that plays", options: [["", "as the break says"], ["cut", "is cut"], ["finishAd", "is finished"]] }],
-                    body: ({ endMode }) => endMode ? { endMode } : undefined,
-                    done: "is ended",
-                  },
-                  cancel: {
-                    word: "Cancel", kind: "danger", title: "Call this break off?", confirm: "Cancel the break",
-                    text: "No player plays more of it. It stays in the books as cancelled, and its id stays in use.",
-                    fields: [], body: () => undefined, done: "is cancelled",
-                  },
-                };
+/// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
+const CHANGES = {
+  punch: {
+    word: "Punch", kind: "primary", title: "Start this break?", confirm: "Punch the break",
+    text: "Players hold its ads and begin to play them.",
+    fields: [{
+      name: "start", label: "It starts", options: [["", "after the gateway’s lead (breaks.punchLead: 2 s unless set)"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
+    }],
+    body: ({ start }) => start === "now" ? { now: true } : start ? { in: start } : undefined,
+    done: "is punched",
+  },
+  update: {
+    word: "Update", kind: "quiet", title: "Change this break?", confirm: "Change the break",
+    text: "Players that have its ads are told what is different.",
+    fields: [
+      { name: "duration", label: "It lasts at most", placeholder: "30s", hint: "Such as 30s or 1m30s; none: until it is ended." },
+      { name: "in", label: "It starts in", placeholder: "10s", hint: "Only before it has started; empty: as it stands.", until: "live" },
+    ],
+    body: (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value)),
+    check: (values) => Object.values(values).some(Boolean) ? "" : "Say what is to be different.",
+    done: "is changed",
+  },
+  postpone: {
+    word: "Postpone", kind: "quiet", title: "Postpone this break?", confirm: "Postpone the break",
+    text: "It starts later. Players keep the ads that they have.",
+    fields: [{ name: "by", label: "Later by", value: "30s", hint: "Such as 30s or 5m.", isRequired: true }],
+    body: (values, each) => ({ by: values.by, from: each.start }),
+    done: "is postponed",
+  },
+  end: {
+    word: "End", kind: "primary", title: "End this break now?", confirm: "End the break",
+    text: "Players go back to the programme. Ads that were not heard count as ignored.",
+    fields: [{ name: "endMode", label: "The ad that plays", options: [["", "as the break says"], ["cut", "is cut"], ["finishAd", "is finished"]] }],
+    body: ({ endMode }) => endMode ? { endMode } : undefined,
+    done: "is ended",
+  },
+  cancel: {
+    word: "Cancel", kind: "danger", title: "Call this break off?", confirm: "Cancel the break",
+    text: "No player plays more of it. It stays in the books as cancelled, and its id stays in use.",
+    fields: [], body: () => undefined, done: "is cancelled",
+  },
+};
 
-                const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
-                /// The facts that a person sees who confirms a change.
-                const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle", "preStream", "exact"];
+const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
+/// The facts that a person sees who confirms a change.
+const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle", "preStream", "exact"];
 
-                /// A break differs from the one in the dialog: nothing was changed, and the dialog shows the present break.
-                class Differs extends Error {
-                  /// - facts: the facts that the dialog shows from now on.
-                  /// - state: that of the break now.
-                  /// - isOver: whether the change is none any more that the break takes.
-                  constructor(sentence, { facts, state, isOver }) {
-                    super(`${sentence} ${isOver ? "There is nothing left to confirm." : "What it is now stands above: look, and confirm again."}`);
-                    this.facts = facts;
-                    this.state = state;
-                    this.isOver = isOver;
-                  }
-                }
+/// A break differs from the one in the dialog: nothing was changed, and the dialog shows the present break.
+class Differs extends Error {
+  /// - facts: the facts that the dialog shows from now on.
+  /// - state: that of the break now.
+  /// - isOver: whether the change is none any more that the break takes.
+  constructor(sentence, { facts, state, isOver }) {
+    super(`${sentence} ${isOver ? "There is nothing left to confirm." : "What it is now stands above: look, and confirm again."}`);
+    this.facts = facts;
+    this.state = state;
+    this.isOver = isOver;
+  }
+}
 
-                /// Whether nothing but the gateway's own announcement lies between two views of a break. Its revision goes on with that (decision 60), and what
-                /// a person has looked at is the same.
-                function isOnlyAnnounced(before, after) {
-                  return before.state === "scheduled" && after.state === "announced" && after.revision === before.revision + 1
-                    && LOOKED_AT.every((name) => before[name] === after[name]);
-                }
+/// Whether nothing but the gateway's own announcement lies between two views of a break. Its revision goes on with that (decision 60), and what
+/// a person has looked at is the same.
+function isOnlyAnnounced(before, after) {
+  return before.state === "scheduled" && after.state === "announced" && after.revision === before.revision + 1
+    && LOOKED_AT.every((name) => before[name] === after[name]);
+}
 
-                export class Actions {
-                  /// - tell: shows the result of a change.
-                  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
-                  constructor(client, dialog, tell, home) {
-                    this.client = client;
-                    this.dialog = dialog;
-                    this.tell = tell;
-                    /// The operations that the gateway offers, by method and path.
-                    this.operations = {};
-                    dialog.addEventListener("close", () => {
-                      this.#turn += 1;
-                      dialog.replaceChildren();
-                      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
-                    });
-                  }
+export class Actions {
+  /// - tell: shows the result of a change.
+  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
+  constructor(client, dialog, tell, home) {
+    this.client = client;
+    this.dialog = dialog;
+    this.tell = tell;
+    /// The operations that the gateway offers, by method and path.
+    this.operations = {};
+    dialog.addEventListener("close", () => {
+      this.#turn += 1;
+      dialog.replaceChildren();
+      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
+    });
+  }
 
-                  #turn = 0;
+  #turn = 0;
 
-                  /// The changes that a break in a state takes: name, word, kind of button.
-                  allowed(each, state = each.state) {
-                    const names = {
-                      cued: ["punch", "update", "cancel"], scheduled: ["update", "postpone", "cancel"],
-                      announced: ["update", "postpone", "cancel"], live: ["end", "update", "cancel"],
-                    }[state] ?? [];
-                    return names.filter((name) => name !== "postpone" || POSTPONE in this.operations)
-                      .filter((name) => name !== "punch" || !each.preStream)
-                      .map((name) => [name, CHANGES[name].word, CHANGES[name].kind]);
-                  }
+  /// The changes that a break in a state takes: name, word, kind of button.
+  allowed(each, state = each.state) {
+    const names = {
+      cued: ["punch", "update", "cancel"], scheduled: ["update", "postpone", "cancel"],
+      announced: ["update", "postpone", "cancel"], live: ["end", "update", "cancel"],
+    }[state] ?? [];
+    return names.filter((name) => name !== "postpone" || POSTPONE in this.operations)
+      .filter((name) => name !== "punch" || !each.preStream)
+      .map((name) => [name, CHANGES[name].word, CHANGES[name].kind]);
+  }
 
-                  /// Asks for confirmation of a change of a break.
-                  ///
-                  /// The change applies to the break that was shown: another revision is refused. The dialog then shows the present and the former break, and takes
-                  /// another confirmation. A break that was only announced meanwhile counts as the same.
-                  open(name, each, listeners) {
-                    const change = CHANGES[name];
-                    const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}`;
-                    let shown = each;
-                    const ask = (values) => this.client.ask("POST", `${path}/${name}`, {
-                      body: change.body(values, shown), headers: { "If-Match": `"${shown.revision}"` },
-                    });
-                    this.#confirm({
-                      title: change.title, confirm: change.confirm, kind: change.kind, text: change.text, facts: this.#facts(each),
-                      fields: change.fields.filter((field) => field.until !== each.state), listeners, check: change.check,
-                      run: async (values) => {
-                        try {
-                          return await ask(values);
-                        } catch (error) {
-                          if (error.code !== "REVISION_CONFLICT") throw error;
-                          const before = shown;
-                          shown = await this.client.get(path);
-                          // A break is announced once, so this is asked once more at most.
-                          if (isOnlyAnnounced(before, shown)) return await ask(values);
-                          throw new Differs(error.message, {
-                            facts: this.#facts(shown, before), state: shown.state, isOver: !this.allowed(shown).some(([allowed]) => allowed === name),
-                          });
-                        }
-                      },
-                      done: `Break ${each.break} ${change.done}.`,
-                    });
-                  }
+  /// Asks for confirmation of a change of a break.
+  ///
+  /// The change applies to the break that was shown: another revision is refused. The dialog then shows the present and the former break, and takes
+  /// another confirmation. A break that was only announced meanwhile counts as the same.
+  open(name, each, listeners) {
+    const change = CHANGES[name];
+    const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}`;
+    let shown = each;
+    const ask = (values) => this.client.ask("POST", `${path}/${name}`, {
+      body: change.body(values, shown), headers: { "If-Match": `"${shown.revision}"` },
+    });
+    this.#confirm({
+      title: change.title, confirm: change.confirm, kind: change.kind, text: change.text, facts: this.#facts(each),
+      fields: change.fields.filter((field) => field.until !== each.state), listeners, check: change.check,
+      run: async (values) => {
+        try {
+          return await ask(values);
+        } catch (error) {
+          if (error.code !== "REVISION_CONFLICT") throw error;
+          const before = shown;
+          shown = await this.client.get(path);
+          // A break is announced once, so this is asked once more at most.
+          if (isOnlyAnnounced(before, shown)) return await ask(values);
+          throw new Differs(error.message, {
+            facts: this.#facts(shown, before), state: shown.state, isOver: !this.allowed(shown).some(([allowed]) => allowed === name),
+          });
+        }
+      },
+      done: `Break ${each.break} ${change.done}.`,
+    });
+  }
 
-                  /// The facts about a break in a dialog; a changed fact also shows its former value.
-                  #facts(each, before) {
-                    const facts = (one) => [
-                      ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
-                      ["Ads", one.firstAdTitle ? `${count(one.ads)}, first “${isolated(one.firstAdTitle)}”` : count(one.ads)],
-                      ["Start", one.start ? moment(Date.parse(one.start), this.client.now()) : "when it is punched"],
-                      ["Lasts", one.durationMilliseconds ? `${span(one.durationMilliseconds)} at most` : "until it is ended"],
-                    ];
-                    if (!before) return facts(each);
-                    const old = facts(before);
-                    return facts(each).map(([name, value], place) => [name, value === old[place][1] ? value : `${value} (was: ${old[place][1]})`]);
-                  }
+  /// The facts about a break in a dialog; a changed fact also shows its former value.
+  #facts(each, before) {
+    const facts = (one) => [
+      ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
+      ["Ads", one.firstAdTitle ? `${count(one.ads)}, first “${isolated(one.firstAdTitle)}”` : count(one.ads)],
+      ["Start", one.start ? moment(Date.parse(one.start), this.client.now()) : "when it is punched"],
+      ["Lasts", one.durationMilliseconds ? `${span(one.durationMilliseconds)} at most` : "until it is ended"],
+    ];
+    if (!before) return facts(each);
+    const old = facts(before);
+    return facts(each).map(([name, value], place) => [name, value === old[place][1] ? value : `${value} (was: ${old[place][1]})`]);
+  }
 
-                  /// Asks for what a test break needs, and for confirmation.
-                  publish(stream, listenersOf) {
-                    const now = new Date(this.client.now());
-                    const id = `test-${now.toISOString().slice(0, 19).replace(/[^0-9]/g, "")}`;
-                    let media = "";
-                    try { media = localStorage.getItem(MEDIA_KEY) ?? ""; } catch { /* It is asked for each time. */ }
-                    this.#confirm({
-                      title: "Publish a test break?", confirm: "Publish the break", kind: "primary",
-                      text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
-                      facts: [["Stream", stream]],
-                      fields: [
-                        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" },
-                        { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
-                        { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
-                        { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
-                        {
-                          name: "media", label: "Address of the sound or video (optional)", value: media, type: "url", placeholder: "https://cdn.example.com/test.mp3",
-                          hint: `Empty: a tone that this gateway makes, ${TONE_SECONDS_MAX} s at most. Players load it from ${this.client.base.host}.`,
-                        },
-                      ],
-                      check: ({ media: address, seconds }) => address || Number(seconds) <= TONE_SECONDS_MAX ? ""
-                        : `The gateway’s tone lasts ${TONE_SECONDS_MAX} s at most: give an address, or fewer seconds.`,
-                      listeners: () => listenersOf(stream),
-                      run: (values) => {
-                        try { localStorage.setItem(MEDIA_KEY, values.media); } catch { /* It is asked for again. */ }
-                        const duration = `${Number(values.seconds)}s`;
-                        const tone = { url: new URL(`v1/test-tone?seconds=${Number(values.seconds)}`, this.client.base).href, type: "audio/wav" };
-                        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [values.media ? { url: values.media } : tone] }] };
-                        if (values.start === "cued" || values.start === "now") body[values.start] = true;
-                        else body.in = values.start;
-                        return this.client.ask("PUT", `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(values.break)}`, { body });
-                      },
-                      done: (values) => `Break ${values.break} is published.`,
-                    });
-                  }
+  /// Asks for what a test break needs, and for confirmation.
+  publish(stream, listenersOf) {
+    const now = new Date(this.client.now());
+    const id = `test-${now.toISOString().slice(0, 19).replace(/[^0-9]/g, "")}`;
+    let media = "";
+    try { media = localStorage.getItem(MEDIA_KEY) ?? ""; } catch { /* It is asked for each time. */ }
+    this.#confirm({
+      title: "Publish a test break?", confirm: "Publish the break", kind: "primary",
+      text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
+      facts: [["Stream", stream]],
+      fields: [
+        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" },
+        { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
+        { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
+        { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
+        {
+          name: "media", label: "Address of the sound or video (optional)", value: media, type: "url", placeholder: "https://cdn.example.com/test.mp3",
+          hint: `Empty: a tone that this gateway makes, ${TONE_SECONDS_MAX} s at most. Players load it from ${this.client.base.host}.`,
+        },
+      ],
+      check: ({ media: address, seconds }) => address || Number(seconds) <= TONE_SECONDS_MAX ? ""
+        : `The gateway’s tone lasts ${TONE_SECONDS_MAX} s at most: give an address, or fewer seconds.`,
+      listeners: () => listenersOf(stream),
+      run: (values) => {
+        try { localStorage.setItem(MEDIA_KEY, values.media); } catch { /* It is asked for again. */ }
+        const duration = `${Number(values.seconds)}s`;
+        const tone = { url: new URL(`v1/test-tone?seconds=${Number(values.seconds)}`, this.client.base).href, type: "audio/wav" };
+        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [values.media ? { url: values.media } : tone] }] };
+        if (values.start === "cued" || values.start === "now") body[values.start] = true;
+        else body.in = values.start;
+        return this.client.ask("PUT", `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(values.break)}`, { body });
+      },
+      done: (values) => `Break ${values.break} is published.`,
+    });
+  }
 
-                  /// Asks for a token, or shows the one that is there.
-                  askForToken() {
-                    const { token, claims } = this.client;
-                    if (token) {
-                      this.#confirm({
-                        title: "This tab has a token", confirm: "Forget the token", kind: "danger", back: "Keep it",
-                        text: "It is kept in this tab only, and gone when the tab is closed.",
-                        facts: [["Subject", claims?.subject || "–"], ["Scopes", claims?.scopes.join(" ") || "–"],
-                          ["Good until", claims?.expires ? moment(claims.expires, this.client.now()) : "–"]],
-                        fields: [],
-                        run: async () => this.client.setToken(""),
-                        done: "The token is forgotten.",
-                      });
-                      return;
-                    }
-                    this.#confirm({
-                      title: "Enter a token", confirm: "Use the token", kind: "primary",
-                      text: "With the scope read it shows what the gateway keeps, with publish:STREAM it steers breaks. It is kept in this tab only.",
-                      facts: [],
-                      fields: [{ name: "token", label: "Token", type: "password", isRequired: true, hint: "cuecast token make prints one; on the gateway’s machine there is one in the file http-token of its data directory." }],
-                      run: async ({ token: text }) => {
-                        const given = text.trim().replace(/^Bearer\s+/i, "");
-                        try {
-                          readToken(given);
-                        } catch {
-                          throw new TypeError("This is no token: it has three parts with dots between.");
-                        }
-                        try {
-                          await this.client.ask("POST", "v1/event-tickets", { token: given });
-                        } catch (error) {
-                          // One that is for other things than reading is a token nevertheless.
-                          if (error.status !== 403) throw error;
-                        }
-                        this.client.setToken(given);
-                      },
-                      done: "The token is used.",
-                    });
-                  }
+  /// Asks for a token, or shows the one that is there.
+  askForToken() {
+    const { token, claims } = this.client;
+    if (token) {
+      this.#confirm({
+        title: "This tab has a token", confirm: "Forget the token", kind: "danger", back: "Keep it",
+        text: "It is kept in this tab only, and gone when the tab is closed.",
+        facts: [["Subject", claims?.subject || "–"], ["Scopes", claims?.scopes.join(" ") || "–"],
+          ["Good until", claims?.expires ? moment(claims.expires, this.client.now()) : "–"]],
+        fields: [],
+        run: async () => this.client.setToken(""),
+        done: "The token is forgotten.",
+      });
+      return;
+    }
+    this.#confirm({
+      title: "Enter a token", confirm: "Use the token", kind: "primary",
+      text: "With the scope read it shows what the gateway keeps, with publish:STREAM it steers breaks. It is kept in this tab only.",
+      facts: [],
+      fields: [{ name: "token", label: "Token", type: "password", isRequired: true, hint: "cuecast token make prints one; on the gateway’s machine there is one in the file http-token of its data directory." }],
+      run: async ({ token: text }) => {
+        const given = text.trim().replace(/^Bearer\s+/i, "");
+        try {
+          readToken(given);
+        } catch {
+          throw new TypeError("This is no token: it has three parts with dots between.");
+        }
+        try {
+          await this.client.ask("POST", "v1/event-tickets", { token: given });
+        } catch (error) {
+          // One that is for other things than reading is a token nevertheless.
+          if (error.status !== 403) throw error;
+        }
+        this.client.setToken(given);
+      },
+      done: "The token is used.",
+    });
+  }
 
-                  #confirm({ title, text, facts, fields, confirm, kind, back = "Go back", listeners, check, run, done }) {
-                    const turn = this.#turn += 1;
-                    const inputs = new Map();
-                    const list = element("dl", { class: "dialog-facts" });
-                    const showFacts = (shown) => list.replaceChildren(...shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-                    showFacts(facts);
-                    const problem = element("p", { class: "problem", role: "alert" });
-                    const reach = element("p", { class: "reach", role: "status" });
-                    const go = element("button", { type: "submit", class: kind }, confirm);
-                    const away = element("button", { type: "button", class: "quiet", on: { click: () => this.dialog.close() } }, back);
-                    const form = element("form", { method: "dialog", autocomplete: "off" },
-                      element("h2", { id: "dialog-title" }, title), element("p", {}, text),
-                      facts.length ? list : "",
-                      fields.map((field) => this.#field(field, inputs)), listeners ? reach : "", problem,
-                      element("div", { class: "dialog-buttons" }, away, go));
-                    form.addEventListener("submit", async (event) => {
-                      event.preventDefault();
-                      const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value.trim()]));
-                      const wrong = check?.(values);
-                      if (wrong) return say(problem, wrong);
-                      say(problem, "");
-                      go.disabled = true;
-                      try {
-                        await run(values);
-                        if (turn !== this.#turn) return;
-                        this.dialog.close();
-                        this.tell(typeof done === "function" ? done(values) : done);
-                      } catch (error) {
-                        if (turn !== this.#turn) return;
-                        // The same sentence again is said again.
-                        problem.textContent = "";
-                        say(problem, error instanceof GatewayGone ? "The gateway does not answer. Whether it heard is not known: look before you try again." : error.message);
-                        const isOver = error instanceof Differs && error.isOver;
-                        if (error instanceof Differs) {
-                          showFacts(error.facts);
-                          for (const { name } of fields.filter((field) => field.until === error.state)) {
-                            inputs.get(name).value = "";
-                            inputs.get(name).closest(".field").hidden = true;
-                          }
-                          if (listeners) this.#showReach(reach, listeners, turn);
-                        }
-                        go.disabled = isOver;
-                        (isOver ? away : go).focus();
-                      }
-                    });
-                    this.dialog.replaceChildren(form);
-                    this.dialog.showModal();
-                    (inputs.values().next().value ?? away).focus();
-                    if (listeners) this.#showReach(reach, listeners, turn);
-                  }
+  #confirm({ title, text, facts, fields, confirm, kind, back = "Go back", listeners, check, run, done }) {
+    const turn = this.#turn += 1;
+    const inputs = new Map();
+    const list = element("dl", { class: "dialog-facts" });
+    const showFacts = (shown) => list.replaceChildren(...shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+    showFacts(facts);
+    const problem = element("p", { class: "problem", role: "alert" });
+    const reach = element("p", { class: "reach", role: "status" });
+    const go = element("button", { type: "submit", class: kind }, confirm);
+    const away = element("button", { type: "button", class: "quiet", on: { click: () => this.dialog.close() } }, back);
+    const form = element("form", { method: "dialog", autocomplete: "off" },
+      element("h2", { id: "dialog-title" }, title), element("p", {}, text),
+      facts.length ? list : "",
+      fields.map((field) => this.#field(field, inputs)), listeners ? reach : "", problem,
+      element("div", { class: "dialog-buttons" }, away, go));
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value.trim()]));
+      const wrong = check?.(values);
+      if (wrong) return say(problem, wrong);
+      say(problem, "");
+      go.disabled = true;
+      try {
+        await run(values);
+        if (turn !== this.#turn) return;
+        this.dialog.close();
+        this.tell(typeof done === "function" ? done(values) : done);
+      } catch (error) {
+        if (turn !== this.#turn) return;
+        // The same sentence again is said again.
+        problem.textContent = "";
+        say(problem, error instanceof GatewayGone ? "The gateway does not answer. Whether it heard is not known: look before you try again." : error.message);
+        const isOver = error instanceof Differs && error.isOver;
+        if (error instanceof Differs) {
+          showFacts(error.facts);
+          for (const { name } of fields.filter((field) => field.until === error.state)) {
+            inputs.get(name).value = "";
+            inputs.get(name).closest(".field").hidden = true;
+          }
+          if (listeners) this.#showReach(reach, listeners, turn);
+        }
+        go.disabled = isOver;
+        (isOver ? away : go).focus();
+      }
+    });
+    this.dialog.replaceChildren(form);
+    this.dialog.showModal();
+    (inputs.values().next().value ?? away).focus();
+    if (listeners) this.#showReach(reach, listeners, turn);
+  }
 
-                  async #showReach(reach, listeners, turn) {
-                    reach.textContent = "Asking how many listeners it reaches…";
-                    let sentence;
-                    try {
-                      const number = await listeners();
-                      sentence = number === 0 ? "It reaches no listener now." : `It reaches ${count(number)} ${number === 1 ? "listener" : "listeners"} now.`;
-                    } catch {
-                      sentence = "How many listeners it reaches is not known: the gateway does not tell.";
-                    }
-                    if (turn === this.#turn) say(reach, sentence);
-                  }
+  async #showReach(reach, listeners, turn) {
+    reach.textContent = "Asking how many listeners it reaches…";
+    let sentence;
+    try {
+      const number = await listeners();
+      sentence = number === 0 ? "It reaches no listener now." : `It reaches ${count(number)} ${number === 1 ? "listener" : "listeners"} now.`;
+    } catch {
+      sentence = "How many listeners it reaches is not known: the gateway does not tell.";
+    }
+    if (turn === this.#turn) say(reach, sentence);
+  }
 
-                  #field(field, inputs) {
-                    const id = `field-${field.name}`;
-                    const input = field.options
-                      ? element("select", { id }, field.options.map(([value, word]) => element("option", { value, selected: value === field.value }, word)))
-                      : element("input", {
-                        id, type: field.type ?? "text", value: field.value, placeholder: field.placeholder, required: field.isRequired, pattern: field.pattern,
-                        min: field.min, max: field.max, maxlength: field.maxlength, spellcheck: "false", autocomplete: "off",
-                        "aria-describedby": field.hint ? `${id}-hint` : undefined,
-                      });
-                    inputs.set(field.name, input);
-                    return element("div", { class: "field" }, element("label", { for: id }, field.label), input,
-                      field.hint ? element("p", { class: "note", id: `${id}-hint` }, field.hint) : "");
-                  }
-                }
+  #field(field, inputs) {
+    const id = `field-${field.name}`;
+    const input = field.options
+      ? element("select", { id }, field.options.map(([value, word]) => element("option", { value, selected: value === field.value }, word)))
+      : element("input", {
+        id, type: field.type ?? "text", value: field.value, placeholder: field.placeholder, required: field.isRequired, pattern: field.pattern,
+        min: field.min, max: field.max, maxlength: field.maxlength, spellcheck: "false", autocomplete: "off",
+        "aria-describedby": field.hint ? `${id}-hint` : undefined,
+      });
+    inputs.set(field.name, input);
+    return element("div", { class: "field" }, element("label", { for: id }, field.label), input,
+      field.hint ? element("p", { class: "note", id: `${id}-hint` }, field.hint) : "");
+  }
+}
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "client.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The page's requests to the gateway, its events, and its clock.
+// The page's requests to the gateway, its events, and its clock.
 
-                /// The first retry comes at once; later ones within so long, at random.
-                const RETRY_FIRST_MS = 500;
-                const RETRY_MAX_MS = 5_000;
-                /// The gateway tells how it is once a second: after so long without a word the connection counts as lost.
-                const SILENCE_MAX_MS = 15_000;
-                /// How often the gateway's clock is asked for, and how often in a row: the answer that came quickest is believed.
-                const CLOCK_INTERVAL_MS = 60_000;
-                const CLOCK_SAMPLES = 3;
-                /// How long an answer may take.
-                const ANSWER_MAX_MS = 20_000;
+/// The first retry comes at once; later ones within so long, at random.
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 5_000;
+/// The gateway tells how it is once a second: after so long without a word the connection counts as lost.
+const SILENCE_MAX_MS = 15_000;
+/// How often the gateway's clock is asked for, and how often in a row: the answer that came quickest is believed.
+const CLOCK_INTERVAL_MS = 60_000;
+const CLOCK_SAMPLES = 3;
+/// How long an answer may take.
+const ANSWER_MAX_MS = 20_000;
 
-                const TOKEN_KEY = "cuecast.token";
+const TOKEN_KEY = "cuecast.token";
 
-                /// The gateway did not answer.
-                export class GatewayGone extends Error {}
+/// The gateway did not answer.
+export class GatewayGone extends Error {}
 
-                /// The gateway refused: its problem document (RFC 9457).
-                export class Refused extends Error {
-                  constructor(status, problem) {
-                    super(problem.detail || `The gateway answered with the status ${status}.`);
-                    this.status = status;
-                    this.code = problem.code ?? "";
-                    this.isRetryable = problem.retryable === true;
-                  }
-                }
+/// The gateway refused: its problem document (RFC 9457).
+export class Refused extends Error {
+  constructor(status, problem) {
+    super(problem.detail || `The gateway answered with the status ${status}.`);
+    this.status = status;
+    this.code = problem.code ?? "";
+    this.isRetryable = problem.retryable === true;
+  }
+}
 
-                /// The claims of a token, unverified: only the gateway can verify it. Throws if it is no token.
-                export function readToken(text) {
-                  const parts = text.split(".");
-                  if (parts.length !== 3) throw new TypeError("A token has three parts with dots between.");
-                  const bytes = Uint8Array.from(atob(parts[1].replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
-                  const claims = JSON.parse(new TextDecoder().decode(bytes));
-                  return {
-                    subject: String(claims.sub ?? ""),
-                    scopes: String(claims.scope ?? "").split(" ").filter(Boolean),
-                    expires: Number.isFinite(claims.exp) ? claims.exp * 1_000 : null,
-                  };
-                }
+/// The claims of a token, unverified: only the gateway can verify it. Throws if it is no token.
+export function readToken(text) {
+  const parts = text.split(".");
+  if (parts.length !== 3) throw new TypeError("A token has three parts with dots between.");
+  const bytes = Uint8Array.from(atob(parts[1].replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
+  const claims = JSON.parse(new TextDecoder().decode(bytes));
+  return {
+    subject: String(claims.sub ?? ""),
+    scopes: String(claims.scope ?? "").split(" ").filter(Boolean),
+    expires: Number.isFinite(claims.exp) ? claims.exp * 1_000 : null,
+  };
+}
 
-                /// Whether a pattern of a scope, such as `radio*`, names a stream.
-                function names(pattern, stream) {
-                  return pattern.endsWith("*") ? stream.startsWith(pattern.slice(0, -1)) : pattern === stream;
-                }
+/// Whether a pattern of a scope, such as `radio*`, names a stream.
+function names(pattern, stream) {
+  return pattern.endsWith("*") ? stream.startsWith(pattern.slice(0, -1)) : pattern === stream;
+}
 
-                /// The gateway that served this page.
-                ///
-                /// Events (`detail` in brackets): `link` {state, sentence, since}, `opened`, `token` when there is another one, and those of the gateway by their names: `gateway`,
-                /// `break`, `counts`, `resync` {the document}. States of the link: `connecting`, `live`, `gone`, `locked` (it asks for a token), `refused`.
-                export class GatewayClient extends EventTarget {
-                  constructor(base = document.baseURI) {
-                    super();
-                    this.base = new URL(".", base);
-                    this.link = { state: "connecting", sentence: "", since: Date.now() };
-                    this.offsetMs = 0;
-                    this.hasClock = false;
-                    /// Why the token is not taken; empty: it is, or there is none.
-                    this.tokenProblem = "";
-                    try { this.token = sessionStorage.getItem(TOKEN_KEY) ?? ""; } catch { this.token = ""; }
-                    this.#readClaims();
-                  }
+/// The gateway that served this page.
+///
+/// Events (`detail` in brackets): `link` {state, sentence, since}, `opened`, `token` when there is another one, and those of the gateway by their names: `gateway`,
+/// `break`, `counts`, `resync` {the document}. States of the link: `connecting`, `live`, `gone`, `locked` (it asks for a token), `refused`.
+export class GatewayClient extends EventTarget {
+  constructor(base = document.baseURI) {
+    super();
+    this.base = new URL(".", base);
+    this.link = { state: "connecting", sentence: "", since: Date.now() };
+    this.offsetMs = 0;
+    this.hasClock = false;
+    /// Why the token is not taken; empty: it is, or there is none.
+    this.tokenProblem = "";
+    try { this.token = sessionStorage.getItem(TOKEN_KEY) ?? ""; } catch { this.token = ""; }
+    this.#readClaims();
+  }
 
-                  #source = null;
-                  /// Whether the events are open, or being opened: reading the clock and getting a ticket come first.
-                  #isActive = false;
-                  #streams = [];
-                  #attempt = 0;
-                  #turn = 0;
-                  #retry = null;
-                  #silence = null;
+  #source = null;
+  /// Whether the events are open, or being opened: reading the clock and getting a ticket come first.
+  #isActive = false;
+  #streams = [];
+  #attempt = 0;
+  #turn = 0;
+  #retry = null;
+  #silence = null;
 
-                  // MARK: Requests
+  // MARK: Requests
 
-                  /// Asks, and gives the answer's document. Throws `GatewayGone` or `Refused`.
-                  async ask(method, path, { query = {}, body, headers = {}, token = this.token } = {}) {
-                    const address = new URL(path, this.base);
-                    for (const [name, value] of Object.entries(query)) {
-                      if (value !== undefined && value !== null && value !== "") address.searchParams.set(name, value);
-                    }
-                    // "+" for a space is a habit of forms; the gateway reads it as it stands.
-                    address.search = address.search.replaceAll("+", "%20");
-                    const request = { method, headers: { Accept: "application/json", ...headers }, cache: "no-store", credentials: "omit" };
-                    request.signal = AbortSignal.timeout(ANSWER_MAX_MS);
-                    if (token) request.headers.Authorization = `Bearer ${token}`;
-                    if (body !== undefined) {
-                      request.headers["Content-Type"] = "application/json";
-                      request.body = JSON.stringify(body);
-                    }
-                    let answer, text;
-                    try {
-                      answer = await fetch(address, request);
-                      text = await answer.text();
-                    } catch {
-                      throw new GatewayGone("The gateway does not answer.");
-                    }
-                    let document = {};
-                    const isText = answer.ok && headers.Accept === "text/csv";
-                    try { document = text && !isText ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
-                    // Where the next page is, a table says in its head.
-                    if (isText) return { text, next: /^<([^>]*)>; rel="next"$/.exec(answer.headers.get("Link") ?? "")?.[1] };
-                    if (!answer.ok) {
-                      // What stands between may answer for a gateway that is away.
-                      if ((answer.status === 502 || answer.status === 503 || answer.status === 504) && !document.code) {
-                        throw new GatewayGone("The gateway does not answer.");
-                      }
-                      throw new Refused(answer.status, document);
-                    }
-                    return document;
-                  }
+  /// Asks, and gives the answer's document. Throws `GatewayGone` or `Refused`.
+  async ask(method, path, { query = {}, body, headers = {}, token = this.token } = {}) {
+    const address = new URL(path, this.base);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined && value !== null && value !== "") address.searchParams.set(name, value);
+    }
+    // "+" for a space is a habit of forms; the gateway reads it as it stands.
+    address.search = address.search.replaceAll("+", "%20");
+    const request = { method, headers: { Accept: "application/json", ...headers }, cache: "no-store", credentials: "omit" };
+    request.signal = AbortSignal.timeout(ANSWER_MAX_MS);
+    if (token) request.headers.Authorization = `Bearer ${token}`;
+    if (body !== undefined) {
+      request.headers["Content-Type"] = "application/json";
+      request.body = JSON.stringify(body);
+    }
+    let answer, text;
+    try {
+      answer = await fetch(address, request);
+      text = await answer.text();
+    } catch {
+      throw new GatewayGone("The gateway does not answer.");
+    }
+    let document = {};
+    const isText = answer.ok && headers.Accept === "text/csv";
+    try { document = text && !isText ? JSON.parse(text) : {}; } catch { /* A proxy said something else. */ }
+    // Where the next page is, a table says in its head.
+    if (isText) return { text, next: /^<([^>]*)>; rel="next"$/.exec(answer.headers.get("Link") ?? "")?.[1] };
+    if (!answer.ok) {
+      // What stands between may answer for a gateway that is away.
+      if ((answer.status === 502 || answer.status === 503 || answer.status === 504) && !document.code) {
+        throw new GatewayGone("The gateway does not answer.");
+      }
+      throw new Refused(answer.status, document);
+    }
+    return document;
+  }
 
-                  get(path, query) { return this.ask("GET", path, { query }); }
+  get(path, query) { return this.ask("GET", path, { query }); }
 
-                  // MARK: The token
+  // MARK: The token
 
-                  /// Takes a token for this tab, or none: it is kept until the tab is closed.
-                  setToken(token) {
-                    this.token = token;
-                    try {
-                      if (token) sessionStorage.setItem(TOKEN_KEY, token);
-                      else sessionStorage.removeItem(TOKEN_KEY);
-                    } catch { /* Then it is forgotten with the next load. */ }
-                    this.#readClaims();
-                    this.dispatchEvent(new CustomEvent("token"));
-                    this.reopen();
-                  }
+  /// Takes a token for this tab, or none: it is kept until the tab is closed.
+  setToken(token) {
+    this.token = token;
+    try {
+      if (token) sessionStorage.setItem(TOKEN_KEY, token);
+      else sessionStorage.removeItem(TOKEN_KEY);
+    } catch { /* Then it is forgotten with the next load. */ }
+    this.#readClaims();
+    this.dispatchEvent(new CustomEvent("token"));
+    this.reopen();
+  }
 
-                  #readClaims() {
-                    try { this.claims = this.token ? readToken(this.token) : null; } catch { this.claims = null; }
-                  }
+  #readClaims() {
+    try { this.claims = this.token ? readToken(this.token) : null; } catch { this.claims = null; }
+  }
 
-                  /// Whether the token says that it may change the breaks of a stream.
-                  mayPublish(stream) {
-                    return (this.claims?.scopes ?? []).some((scope) => scope.startsWith("publish:") && names(scope.slice(8), stream));
-                  }
+  /// Whether the token says that it may change the breaks of a stream.
+  mayPublish(stream) {
+    return (this.claims?.scopes ?? []).some((scope) => scope.startsWith("publish:") && names(scope.slice(8), stream));
+  }
 
-                  // MARK: The clock
+  // MARK: The clock
 
-                  /// The gateway's clock, in milliseconds since 1970.
-                  now() { return performance.timeOrigin + performance.now() + this.offsetMs; }
+  /// The gateway's clock, in milliseconds since 1970.
+  now() { return performance.timeOrigin + performance.now() + this.offsetMs; }
 
-                  async #readClock() {
-                    let best = null;
-                    for (let sample = 0; sample < CLOCK_SAMPLES; sample += 1) {
-                      const before = performance.now();
-                      const { gatewayUs } = await this.get("v1/time");
-                      const after = performance.now();
-                      if (best && after - before >= best.took) continue;
-                      best = { took: after - before, offset: gatewayUs / 1_000 - (performance.timeOrigin + (before + after) / 2) };
-                    }
-                    this.offsetMs = best.offset;
-                    this.hasClock = true;
-                    this.clockRead = performance.now();
-                  }
+  async #readClock() {
+    let best = null;
+    for (let sample = 0; sample < CLOCK_SAMPLES; sample += 1) {
+      const before = performance.now();
+      const { gatewayUs } = await this.get("v1/time");
+      const after = performance.now();
+      if (best && after - before >= best.took) continue;
+      best = { took: after - before, offset: gatewayUs / 1_000 - (performance.timeOrigin + (before + after) / 2) };
+    }
+    this.offsetMs = best.offset;
+    this.hasClock = true;
+    this.clockRead = performance.now();
+  }
 
-                  // MARK: Events
+  // MARK: Events
 
-                  /// Says which streams are counted; the events begin anew where they are others.
-                  watch(streams) {
-                    const sorted = [...new Set(streams)].sort();
-                    if (this.#isActive && sorted.join() === this.#streams.join()) return;
-                    this.#streams = sorted;
-                    this.reopen();
-                  }
+  /// Says which streams are counted; the events begin anew where they are others.
+  watch(streams) {
+    const sorted = [...new Set(streams)].sort();
+    if (this.#isActive && sorted.join() === this.#streams.join()) return;
+    this.#streams = sorted;
+    this.reopen();
+  }
 
-                  /// Begins the events anew, at once.
-                  reopen() {
-                    this.#close();
-                    this.#attempt = 0;
-                    this.#open();
-                  }
+  /// Begins the events anew, at once.
+  reopen() {
+    this.#close();
+    this.#attempt = 0;
+    this.#open();
+  }
 
-                  #close() {
-                    this.#turn += 1;
-                    clearTimeout(this.#retry);
-                    clearTimeout(this.#silence);
-                    this.#source?.close();
-                    this.#source = null;
-                    this.#isActive = false;
-                  }
+  #close() {
+    this.#turn += 1;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#silence);
+    this.#source?.close();
+    this.#source = null;
+    this.#isActive = false;
+  }
 
-                  #tell(state, sentence = "") {
-                    if (this.link.state === state && this.link.sentence === sentence) return;
-                    this.link = { state, sentence, since: this.link.state === state ? this.link.since : Date.now() };
-                    this.dispatchEvent(new CustomEvent("link", { detail: this.link }));
-                  }
+  #tell(state, sentence = "") {
+    if (this.link.state === state && this.link.sentence === sentence) return;
+    this.link = { state, sentence, since: this.link.state === state ? this.link.since : Date.now() };
+    this.dispatchEvent(new CustomEvent("link", { detail: this.link }));
+  }
 
-                  async #open() {
-                    const turn = this.#turn;
-                    this.#isActive = true;
-                    try {
-                      if (!this.hasClock || performance.now() - this.clockRead > CLOCK_INTERVAL_MS) await this.#readClock();
-                      const query = new URLSearchParams();
-                      if (this.#streams.length) query.set("streams", this.#streams.join(","));
-                      const ticket = await this.#ticket();
-                      if (ticket) query.set("ticket", ticket);
-                      if (turn !== this.#turn) return;
-                      const address = new URL("v1/events", this.base);
-                      address.search = query.toString().replaceAll("%2C", ",");
-                      const source = new EventSource(address);
-                      this.#source = source;
-                      source.addEventListener("open", () => { if (turn === this.#turn) this.#opened(turn); });
-                      // A ticket is for one use: the browser must not try by itself.
-                      source.addEventListener("error", () => { if (turn === this.#turn) this.#lost(); });
-                      for (const name of ["gateway", "break", "counts", "resync"]) {
-                        source.addEventListener(name, (event) => {
-                          if (turn !== this.#turn) return;
-                          this.#heard(turn);
-                          this.dispatchEvent(new CustomEvent(name, { detail: JSON.parse(event.data) }));
-                        });
-                      }
-                    } catch (error) {
-                      if (turn === this.#turn) this.#failed(error);
-                    }
-                  }
+  async #open() {
+    const turn = this.#turn;
+    this.#isActive = true;
+    try {
+      if (!this.hasClock || performance.now() - this.clockRead > CLOCK_INTERVAL_MS) await this.#readClock();
+      const query = new URLSearchParams();
+      if (this.#streams.length) query.set("streams", this.#streams.join(","));
+      const ticket = await this.#ticket();
+      if (ticket) query.set("ticket", ticket);
+      if (turn !== this.#turn) return;
+      const address = new URL("v1/events", this.base);
+      address.search = query.toString().replaceAll("%2C", ",");
+      const source = new EventSource(address);
+      this.#source = source;
+      source.addEventListener("open", () => { if (turn === this.#turn) this.#opened(turn); });
+      // A ticket is for one use: the browser must not try by itself.
+      source.addEventListener("error", () => { if (turn === this.#turn) this.#lost(); });
+      for (const name of ["gateway", "break", "counts", "resync"]) {
+        source.addEventListener(name, (event) => {
+          if (turn !== this.#turn) return;
+          this.#heard(turn);
+          this.dispatchEvent(new CustomEvent(name, { detail: JSON.parse(event.data) }));
+        });
+      }
+    } catch (error) {
+      if (turn === this.#turn) this.#failed(error);
+    }
+  }
 
-                  /// A ticket for the events, where the token is good for one; nothing where none is needed.
-                  async #ticket() {
-                    this.tokenProblem = "";
-                    if (!this.token) return null;
-                    try {
-                      return (await this.ask("POST", "v1/event-tickets")).ticket;
-                    } catch (error) {
-                      // One that is for other things than reading, or has expired, is no hindrance where reading is open.
-                      if (!(error instanceof Refused) || (error.status !== 401 && error.status !== 403)) throw error;
-                      if (error.status === 401) this.tokenProblem = error.message;
-                      return null;
-                    }
-                  }
+  /// A ticket for the events, where the token is good for one; nothing where none is needed.
+  async #ticket() {
+    this.tokenProblem = "";
+    if (!this.token) return null;
+    try {
+      return (await this.ask("POST", "v1/event-tickets")).ticket;
+    } catch (error) {
+      // One that is for other things than reading, or has expired, is no hindrance where reading is open.
+      if (!(error instanceof Refused) || (error.status !== 401 && error.status !== 403)) throw error;
+      if (error.status === 401) this.tokenProblem = error.message;
+      return null;
+    }
+  }
 
-                  #opened(turn) {
-                    this.#attempt = 0;
-                    this.#tell("live");
-                    this.#heard(turn);
-                    this.dispatchEvent(new CustomEvent("opened"));
-                  }
+  #opened(turn) {
+    this.#attempt = 0;
+    this.#tell("live");
+    this.#heard(turn);
+    this.dispatchEvent(new CustomEvent("opened"));
+  }
 
-                  #heard(turn) {
-                    clearTimeout(this.#silence);
-                    this.#silence = setTimeout(() => { if (turn === this.#turn) this.#lost(); }, SILENCE_MAX_MS);
-                    if (performance.now() - this.clockRead > CLOCK_INTERVAL_MS) {
-                      this.clockRead = performance.now();
-                      this.#readClock().catch(() => { /* The events tell when it is gone. */ });
-                    }
-                  }
+  #heard(turn) {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => { if (turn === this.#turn) this.#lost(); }, SILENCE_MAX_MS);
+    if (performance.now() - this.clockRead > CLOCK_INTERVAL_MS) {
+      this.clockRead = performance.now();
+      this.#readClock().catch(() => { /* The events tell when it is gone. */ });
+    }
+  }
 
-                  /// The events ended: asks why, because the browser does not tell.
-                  async #lost() {
-                    const hadOpened = this.link.state === "live" && this.#attempt === 0;
-                    this.#close();
-                    const turn = this.#turn;
-                    try {
-                      await this.get("v1/streams", { limit: 1 });
-                      if (turn !== this.#turn) return;
-                      if (hadOpened) {
-                        // It is there: the first try comes at once, without a message.
-                        this.#attempt = 1;
-                        return this.#open();
-                      }
-                      this.#failed(new Refused(503, { detail: "The gateway answers, and has no room for one more reader of its events." }));
-                    } catch (error) {
-                      if (turn === this.#turn) this.#failed(error);
-                    }
-                  }
+  /// The events ended: asks why, because the browser does not tell.
+  async #lost() {
+    const hadOpened = this.link.state === "live" && this.#attempt === 0;
+    this.#close();
+    const turn = this.#turn;
+    try {
+      await this.get("v1/streams", { limit: 1 });
+      if (turn !== this.#turn) return;
+      if (hadOpened) {
+        // It is there: the first try comes at once, without a message.
+        this.#attempt = 1;
+        return this.#open();
+      }
+      this.#failed(new Refused(503, { detail: "The gateway answers, and has no room for one more reader of its events." }));
+    } catch (error) {
+      if (turn === this.#turn) this.#failed(error);
+    }
+  }
 
-                  #failed(error) {
-                    this.#isActive = false;
-                    if (error instanceof Refused && error.status === 401) this.#tell("locked", error.message);
-                    else if (error instanceof Refused && error.status === 403) this.#tell("locked", error.message);
-                    else if (error instanceof Refused) this.#tell("refused", error.message);
-                    else this.#tell("gone", "The gateway does not answer.");
-                    if (!(error instanceof Refused || error instanceof GatewayGone)) console.error(error);
-                    this.#attempt += 1;
-                    const most = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#attempt, 10));
-                    this.#retry = setTimeout(() => this.#open(), most / 2 + Math.random() * most / 2);
-                  }
-                }
+  #failed(error) {
+    this.#isActive = false;
+    if (error instanceof Refused && error.status === 401) this.#tell("locked", error.message);
+    else if (error instanceof Refused && error.status === 403) this.#tell("locked", error.message);
+    else if (error instanceof Refused) this.#tell("refused", error.message);
+    else this.#tell("gone", "The gateway does not answer.");
+    if (!(error instanceof Refused || error instanceof GatewayGone)) console.error(error);
+    this.#attempt += 1;
+    const most = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#attempt, 10));
+    this.#retry = setTimeout(() => this.#open(), most / 2 + Math.random() * most / 2);
+  }
+}
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "dashboard.css",
             type: "text/css; charset=utf-8",
             text: ##"""
-                /* SPDX-License-Identifier: Apache-2.0 */
-                /* Copyright (c) 2026 the Cuecast authors */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright (c) 2026 the Cuecast authors */
 
-                :root {
-                  color-scheme: light;
-                  --ground: #f3f5f8;
-                  --panel: #ffffff;
-                  --raised: #f7f9fb;
-                  --line: #dde3ea;
-                  --line-strong: #8793a3;
-                  --text: #131a22;
-                  --soft: #515d6b;
-                  --accent: #1f5fd6;
-                  --accent-text: #ffffff;
-                  --accent-soft: #e8effc;
-                  --good: #0b7a55;
-                  --good-soft: #e0f4ec;
-                  --warn: #8a5300;
-                  --warn-soft: #fdf1dc;
-                  --warn-line: #e2a53b;
-                  --bad: #b3202c;
-                  --bad-soft: #fdeaeb;
-                  --bad-line: #dd6a72;
-                  --played: #12936b;
-                  --ignored: #8a97a8;
-                  --failed: #d2404b;
-                  --unknown: #e0a02f;
-                  --track: #e9edf2;
-                  --shadow: 0 1px 2px rgb(19 26 34 / 6%);
-                }
+:root {
+  color-scheme: light;
+  --ground: #f3f5f8;
+  --panel: #ffffff;
+  --raised: #f7f9fb;
+  --line: #dde3ea;
+  --line-strong: #8793a3;
+  --text: #131a22;
+  --soft: #515d6b;
+  --accent: #1f5fd6;
+  --accent-text: #ffffff;
+  --accent-soft: #e8effc;
+  --good: #0b7a55;
+  --good-soft: #e0f4ec;
+  --warn: #8a5300;
+  --warn-soft: #fdf1dc;
+  --warn-line: #e2a53b;
+  --bad: #b3202c;
+  --bad-soft: #fdeaeb;
+  --bad-line: #dd6a72;
+  --played: #12936b;
+  --ignored: #8a97a8;
+  --failed: #d2404b;
+  --unknown: #e0a02f;
+  --track: #e9edf2;
+  --shadow: 0 1px 2px rgb(19 26 34 / 6%);
+}
 
-                @media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {
-                  color-scheme: dark;
-                  --ground: #0c1117; --panel: #141b23; --raised: #1a222c; --line: #27313d; --line-strong: #66758a;
-                  --text: #e8edf3; --soft: #a3b0bf; --accent: #7fb0ff; --accent-text: #081325; --accent-soft: #1a2b47;
-                  --good: #4fd0a0; --good-soft: #10322a; --warn: #f0bd62; --warn-soft: #352711; --warn-line: #8a6420;
-                  --bad: #ff949b; --bad-soft: #3c191d; --bad-line: #93373f;
-                  --played: #2fb388; --ignored: #718095; --failed: #e0606a; --unknown: #d99b35; --track: #222c37; --shadow: none;
-                } }
+@media (prefers-color-scheme: dark) { :root:not([data-theme="light"]) {
+  color-scheme: dark;
+  --ground: #0c1117; --panel: #141b23; --raised: #1a222c; --line: #27313d; --line-strong: #66758a;
+  --text: #e8edf3; --soft: #a3b0bf; --accent: #7fb0ff; --accent-text: #081325; --accent-soft: #1a2b47;
+  --good: #4fd0a0; --good-soft: #10322a; --warn: #f0bd62; --warn-soft: #352711; --warn-line: #8a6420;
+  --bad: #ff949b; --bad-soft: #3c191d; --bad-line: #93373f;
+  --played: #2fb388; --ignored: #718095; --failed: #e0606a; --unknown: #d99b35; --track: #222c37; --shadow: none;
+} }
 
-                :root[data-theme="dark"] {
-                  color-scheme: dark;
-                  --ground: #0c1117; --panel: #141b23; --raised: #1a222c; --line: #27313d; --line-strong: #66758a;
-                  --text: #e8edf3; --soft: #a3b0bf; --accent: #7fb0ff; --accent-text: #081325; --accent-soft: #1a2b47;
-                  --good: #4fd0a0; --good-soft: #10322a; --warn: #f0bd62; --warn-soft: #352711; --warn-line: #8a6420;
-                  --bad: #ff949b; --bad-soft: #3c191d; --bad-line: #93373f;
-                  --played: #2fb388; --ignored: #718095; --failed: #e0606a; --unknown: #d99b35; --track: #222c37; --shadow: none;
-                }
+:root[data-theme="dark"] {
+  color-scheme: dark;
+  --ground: #0c1117; --panel: #141b23; --raised: #1a222c; --line: #27313d; --line-strong: #66758a;
+  --text: #e8edf3; --soft: #a3b0bf; --accent: #7fb0ff; --accent-text: #081325; --accent-soft: #1a2b47;
+  --good: #4fd0a0; --good-soft: #10322a; --warn: #f0bd62; --warn-soft: #352711; --warn-line: #8a6420;
+  --bad: #ff949b; --bad-soft: #3c191d; --bad-line: #93373f;
+  --played: #2fb388; --ignored: #718095; --failed: #e0606a; --unknown: #d99b35; --track: #222c37; --shadow: none;
+}
 
-                *, *::before, *::after { box-sizing: border-box; }
-                [hidden] { display: none !important; }
+*, *::before, *::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
 
-                body {
-                  margin: 0;
-                  background: var(--ground);
-                  color: var(--text);
-                  font: 14px/1.45 Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-                  font-variant-numeric: tabular-nums;
-                  -webkit-text-size-adjust: 100%;
-                }
+body {
+  margin: 0;
+  background: var(--ground);
+  color: var(--text);
+  font: 14px/1.45 Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font-variant-numeric: tabular-nums;
+  -webkit-text-size-adjust: 100%;
+}
 
-                h1, h2, h3, p, dl, dd, figure, table { margin: 0; }
-                h1 { font-size: 16px; font-weight: 650; letter-spacing: -0.01em; }
-                h2 { font-size: 15px; font-weight: 650; letter-spacing: -0.005em; }
-                h3 { font-size: 13px; font-weight: 600; }
-                h2, h3, p { overflow-wrap: anywhere; }
-                a { color: var(--accent); }
-                button, input, select { font: inherit; color: inherit; }
-                code { font: 0.95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+h1, h2, h3, p, dl, dd, figure, table { margin: 0; }
+h1 { font-size: 16px; font-weight: 650; letter-spacing: -0.01em; }
+h2 { font-size: 15px; font-weight: 650; letter-spacing: -0.005em; }
+h3 { font-size: 13px; font-weight: 600; }
+h2, h3, p { overflow-wrap: anywhere; }
+a { color: var(--accent); }
+button, input, select { font: inherit; color: inherit; }
+code { font: 0.95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 
-                :focus-visible, input[type="date"]:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
-                h2:focus-visible, .streams:focus-visible { outline-offset: 4px; border-radius: 4px; }
+:focus-visible, input[type="date"]:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+h2:focus-visible, .streams:focus-visible { outline-offset: 4px; border-radius: 4px; }
 
-                .hidden-text {
-                  position: absolute; width: 1px; height: 1px; margin: -1px; padding: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; border: 0;
-                }
-                .skip { position: absolute; left: 16px; top: -60px; z-index: 2; padding: 8px 14px; border-radius: 6px; background: var(--accent); color: var(--accent-text); }
-                .skip:focus { top: 8px; }
+.hidden-text {
+  position: absolute; width: 1px; height: 1px; margin: -1px; padding: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; border: 0;
+}
+.skip { position: absolute; left: 16px; top: -60px; z-index: 2; padding: 8px 14px; border-radius: 6px; background: var(--accent); color: var(--accent-text); }
+.skip:focus { top: 8px; }
 
-                /* The head */
+/* The head */
 
-                .top {
-                  display: flex; flex-wrap: wrap; align-items: center; gap: 8px 24px; padding: 10px 24px;
-                  background: var(--panel); border-bottom: 1px solid var(--line); position: sticky; top: 0; z-index: 1;
-                }
-                .brand { display: flex; align-items: center; gap: 10px; margin-right: auto; min-width: 0; }
-                .mark { width: 26px; height: 26px; flex: none; }
-                .mark rect { fill: #1f5fd6; }
-                .mark path { stroke: #fff; stroke-width: 3.2; stroke-linecap: round; fill: none; }
-                .host { color: var(--soft); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-                .link { display: flex; align-items: center; gap: 8px; font-weight: 600; }
-                .dot { width: 9px; height: 9px; border-radius: 50%; background: var(--line-strong); }
-                .link[data-state="live"] .dot { background: var(--played); box-shadow: 0 0 0 3px color-mix(in srgb, var(--played) 22%, transparent); }
-                .link[data-state="gone"] { color: var(--bad); }
-                .link[data-state="gone"] .dot { background: var(--failed); }
-                .link:is([data-state="locked"], [data-state="refused"], [data-state="draining"]) { color: var(--warn); }
-                .link:is([data-state="locked"], [data-state="refused"], [data-state="draining"]) .dot { background: var(--unknown); }
-                .clock { color: var(--soft); white-space: nowrap; }
-                .clock time { color: var(--text); font-weight: 600; margin-left: 4px; }
-                .tools { display: flex; gap: 8px; }
+.top {
+  display: flex; flex-wrap: wrap; align-items: center; gap: 8px 24px; padding: 10px 24px;
+  background: var(--panel); border-bottom: 1px solid var(--line); position: sticky; top: 0; z-index: 1;
+}
+.brand { display: flex; align-items: center; gap: 10px; margin-right: auto; min-width: 0; }
+.mark { width: 26px; height: 26px; flex: none; }
+.mark rect { fill: #1f5fd6; }
+.mark path { stroke: #fff; stroke-width: 3.2; stroke-linecap: round; fill: none; }
+.host { color: var(--soft); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.link { display: flex; align-items: center; gap: 8px; font-weight: 600; }
+.dot { width: 9px; height: 9px; border-radius: 50%; background: var(--line-strong); }
+.link[data-state="live"] .dot { background: var(--played); box-shadow: 0 0 0 3px color-mix(in srgb, var(--played) 22%, transparent); }
+.link[data-state="gone"] { color: var(--bad); }
+.link[data-state="gone"] .dot { background: var(--failed); }
+.link:is([data-state="locked"], [data-state="refused"], [data-state="draining"]) { color: var(--warn); }
+.link:is([data-state="locked"], [data-state="refused"], [data-state="draining"]) .dot { background: var(--unknown); }
+.clock { color: var(--soft); white-space: nowrap; }
+.clock time { color: var(--text); font-weight: 600; margin-left: 4px; }
+.tools { display: flex; gap: 8px; }
 
-                /* Buttons and fields */
+/* Buttons and fields */
 
-                button { cursor: pointer; }
-                button.quiet, button.primary, button.danger {
-                  min-height: 32px; padding: 4px 12px; border-radius: 7px; border: 1px solid var(--line-strong); background: var(--panel); font-weight: 550; white-space: nowrap;
-                }
-                button.quiet:hover { background: var(--raised); }
-                button.primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
-                button.primary:hover { filter: brightness(1.08); }
-                button.danger { border-color: var(--bad-line); color: var(--bad); }
-                button.danger:hover { background: var(--bad-soft); }
-                button:disabled, button[aria-disabled="true"] { opacity: 0.45; cursor: default; }
-                input, select {
-                  width: 100%; min-height: 36px; padding: 6px 10px; border: 1px solid var(--line-strong); border-radius: 7px; background: var(--panel);
-                }
-                input::placeholder { color: var(--soft); opacity: 1; }
+button { cursor: pointer; }
+button.quiet, button.primary, button.danger {
+  min-height: 32px; padding: 4px 12px; border-radius: 7px; border: 1px solid var(--line-strong); background: var(--panel); font-weight: 550; white-space: nowrap;
+}
+button.quiet:hover { background: var(--raised); }
+button.primary { border-color: transparent; background: var(--accent); color: var(--accent-text); }
+button.primary:hover { filter: brightness(1.08); }
+button.danger { border-color: var(--bad-line); color: var(--bad); }
+button.danger:hover { background: var(--bad-soft); }
+button:disabled, button[aria-disabled="true"] { opacity: 0.45; cursor: default; }
+input, select {
+  width: 100%; min-height: 36px; padding: 6px 10px; border: 1px solid var(--line-strong); border-radius: 7px; background: var(--panel);
+}
+input::placeholder { color: var(--soft); opacity: 1; }
 
-                /* Notices */
+/* Notices */
 
-                #notices { display: grid; gap: 8px; padding: 0 24px; }
-                #notices:not(:empty) { padding-top: 16px; }
-                .notice {
-                  display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 10px 14px; border: 1px solid var(--warn-line); border-left-width: 4px; border-radius: 8px;
-                  background: var(--warn-soft);
-                }
-                .notice strong { color: var(--warn); }
-                .notice.bad { border-color: var(--bad-line); background: var(--bad-soft); }
-                .notice.bad strong { color: var(--bad); }
+#notices { display: grid; gap: 8px; padding: 0 24px; }
+#notices:not(:empty) { padding-top: 16px; }
+.notice {
+  display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 10px 14px; border: 1px solid var(--warn-line); border-left-width: 4px; border-radius: 8px;
+  background: var(--warn-soft);
+}
+.notice strong { color: var(--warn); }
+.notice.bad { border-color: var(--bad-line); background: var(--bad-soft); }
+.notice.bad strong { color: var(--bad); }
 
-                /* The page */
+/* The page */
 
-                main { display: grid; gap: 16px; padding: 16px 24px 24px; max-width: 1560px; margin: 0 auto; }
-                .tiles { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 12px; }
-                .tile, .panel { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; box-shadow: var(--shadow); }
-                .tile { position: relative; display: grid; grid-template-rows: auto auto 1fr; padding: 12px 14px; min-height: 94px; overflow: hidden; }
-                .tile dt { color: var(--soft); font-weight: 550; }
-                .tile .value { font-size: 26px; line-height: 1.25; font-weight: 640; letter-spacing: -0.02em; }
-                .spark-box { position: absolute; right: 12px; bottom: 10px; width: 44%; height: 20px; }
-                .tile .note, .tile .value, .tile dt { position: relative; z-index: 1; }
-                .spark { display: block; width: 100%; height: 100%; overflow: visible; }
-                .spark-line { fill: none; stroke: var(--accent); stroke-width: 1.5; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
-                .spark-area { fill: var(--accent); opacity: 0.12; }
-                .tile[data-level="warn"] { border-color: var(--warn-line); background: var(--warn-soft); }
-                .tile[data-level="bad"] { border-color: var(--bad-line); background: var(--bad-soft); }
+main { display: grid; gap: 16px; padding: 16px 24px 24px; max-width: 1560px; margin: 0 auto; }
+.tiles { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 12px; }
+.tile, .panel { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; box-shadow: var(--shadow); }
+.tile { position: relative; display: grid; grid-template-rows: auto auto 1fr; padding: 12px 14px; min-height: 94px; overflow: hidden; }
+.tile dt { color: var(--soft); font-weight: 550; }
+.tile .value { font-size: 26px; line-height: 1.25; font-weight: 640; letter-spacing: -0.02em; }
+.spark-box { position: absolute; right: 12px; bottom: 10px; width: 44%; height: 20px; }
+.tile .note, .tile .value, .tile dt { position: relative; z-index: 1; }
+.spark { display: block; width: 100%; height: 100%; overflow: visible; }
+.spark-line { fill: none; stroke: var(--accent); stroke-width: 1.5; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
+.spark-area { fill: var(--accent); opacity: 0.12; }
+.tile[data-level="warn"] { border-color: var(--warn-line); background: var(--warn-soft); }
+.tile[data-level="bad"] { border-color: var(--bad-line); background: var(--bad-soft); }
 
-                .columns { display: grid; grid-template: auto 1fr / minmax(350px, 4fr) minmax(0, 9fr); gap: 16px; align-items: start; }
-                .detail { display: grid; gap: 16px; min-width: 0; grid-area: 1 / 2 / 3; }
-                .health { grid-area: 2 / 1; }
-                .panel { padding: 14px 16px; min-width: 0; }
-                .panel-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 10px; margin-bottom: 10px; }
-                .panel-head .count { color: var(--soft); margin-right: auto; }
-                .panel-head .primary { align-self: center; }
-                .note, .facts, .empty { color: var(--soft); }
-                .note { font-size: 12px; font-weight: 400; }
-                .empty { padding: 18px 0; }
+.columns { display: grid; grid-template: auto 1fr / minmax(350px, 4fr) minmax(0, 9fr); gap: 16px; align-items: start; }
+.detail { display: grid; gap: 16px; min-width: 0; grid-area: 1 / 2 / 3; }
+.health { grid-area: 2 / 1; }
+.panel { padding: 14px 16px; min-width: 0; }
+.panel-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 10px; margin-bottom: 10px; }
+.panel-head .count { color: var(--soft); margin-right: auto; }
+.panel-head .primary { align-self: center; }
+.note, .facts, .empty { color: var(--soft); }
+.note { font-size: 12px; font-weight: 400; }
+.empty { padding: 18px 0; }
 
-                /* What happened over time */
+/* What happened over time */
 
-                .choices { display: flex; gap: 6px; }
-                button.quiet[aria-pressed="true"] { background: var(--accent-soft); border-color: var(--accent); color: var(--accent); }
-                .timeline-body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 8px 28px; }
-                .timeline figcaption { color: var(--soft); font-size: 12px; }
-                .timeline-plot { height: 120px; }
-                .area-listeners { fill: var(--accent); opacity: 0.55; }
-                .key::before { content: ""; display: inline-block; width: 9px; height: 9px; margin: 0 4px 0 6px; border-radius: 2px; background: var(--played); }
-                .key-ignored::before { background: var(--ignored); }
-                .key-failed::before { background: var(--failed); }
+.choices { display: flex; gap: 6px; }
+button.quiet[aria-pressed="true"] { background: var(--accent-soft); border-color: var(--accent); color: var(--accent); }
+.timeline-body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 8px 28px; }
+.timeline figcaption { color: var(--soft); font-size: 12px; }
+.timeline-plot { height: 120px; }
+.area-listeners { fill: var(--accent); opacity: 0.55; }
+.key::before { content: ""; display: inline-block; width: 9px; height: 9px; margin: 0 4px 0 6px; border-radius: 2px; background: var(--played); }
+.key-ignored::before { background: var(--ignored); }
+.key-failed::before { background: var(--failed); }
 
-                /* Pinned streams */
+/* Pinned streams */
 
-                .pins { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 12px; }
-                .pin { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 10px; background: var(--panel); box-shadow: var(--shadow); }
-                .pin[aria-current] { border-color: var(--accent); }
-                .pin[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); }
-                .pin-head { display: flex; align-items: center; gap: 8px; min-width: 0; }
-                .pin-head h3 { font-size: 14px; overflow-wrap: anywhere; }
-                .pin-head .quiet { margin-left: auto; min-height: 28px; padding: 2px 10px; }
-                .pin .bar-box { height: 6px; }
-                .pin-counts { display: grid; grid-template-columns: 1fr 1fr; gap: 2px 14px; font-size: 12px; }
-                .pin-counts > div { display: flex; justify-content: space-between; gap: 8px; }
-                .pin-counts dt { color: var(--soft); }
-                .pin-counts dd { font-weight: 600; white-space: nowrap; }
+.pins { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); gap: 12px; }
+.pin { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 10px; background: var(--panel); box-shadow: var(--shadow); }
+.pin[aria-current] { border-color: var(--accent); }
+.pin[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); }
+.pin-head { display: flex; align-items: center; gap: 8px; min-width: 0; }
+.pin-head h3 { font-size: 14px; overflow-wrap: anywhere; }
+.pin-head .quiet { margin-left: auto; min-height: 28px; padding: 2px 10px; }
+.pin .bar-box { height: 6px; }
+.pin-counts { display: grid; grid-template-columns: 1fr 1fr; gap: 2px 14px; font-size: 12px; }
+.pin-counts > div { display: flex; justify-content: space-between; gap: 8px; }
+.pin-counts dt { color: var(--soft); }
+.pin-counts dd { font-weight: 600; white-space: nowrap; }
 
-                /* Tables */
+/* Tables */
 
-                .table-box { overflow-x: auto; margin: 0 -16px; padding: 0 16px; }
-                table { width: 100%; border-collapse: collapse; }
-                .rows th, .rows td { padding: 7px 10px; text-align: left; border-top: 1px solid var(--line); vertical-align: baseline; }
-                .rows thead th { border-top: 0; color: var(--soft); font-size: 12px; font-weight: 550; white-space: nowrap; padding-top: 2px; }
-                .rows tbody th { font-weight: 550; overflow-wrap: anywhere; min-width: 92px; }
-                .rows :is(th, td):first-child { padding-left: 0; }
-                .rows :is(th, td):last-child { padding-right: 0; }
-                .rows .number, .number { text-align: right; white-space: nowrap; }
-                .rows tr.ad th { padding-left: 14px; font-weight: 400; }
-                .rows tr.ad td[colspan] { padding-left: 14px; }
-                .rows tr.ad :is(th, td) { background: var(--raised); }
-                .compact th, .compact td { padding-block: 5px; }
-                tr[data-level="warn"] .number { color: var(--warn); font-weight: 600; }
-                button.name { border: 0; padding: 0; background: none; font-weight: 600; text-align: left; color: var(--accent); overflow-wrap: anywhere; }
-                button.name:hover { text-decoration: underline; }
+.table-box { overflow-x: auto; margin: 0 -16px; padding: 0 16px; }
+table { width: 100%; border-collapse: collapse; }
+.rows th, .rows td { padding: 7px 10px; text-align: left; border-top: 1px solid var(--line); vertical-align: baseline; }
+.rows thead th { border-top: 0; color: var(--soft); font-size: 12px; font-weight: 550; white-space: nowrap; padding-top: 2px; }
+.rows tbody th { font-weight: 550; overflow-wrap: anywhere; min-width: 92px; }
+.rows :is(th, td):first-child { padding-left: 0; }
+.rows :is(th, td):last-child { padding-right: 0; }
+.rows .number, .number { text-align: right; white-space: nowrap; }
+.rows tr.ad th { padding-left: 14px; font-weight: 400; }
+.rows tr.ad td[colspan] { padding-left: 14px; }
+.rows tr.ad :is(th, td) { background: var(--raised); }
+.compact th, .compact td { padding-block: 5px; }
+tr[data-level="warn"] .number { color: var(--warn); font-weight: 600; }
+button.name { border: 0; padding: 0; background: none; font-weight: 600; text-align: left; color: var(--accent); overflow-wrap: anywhere; }
+button.name:hover { text-decoration: underline; }
 
-                #search-form { margin-bottom: 8px; }
-                #stream-table tbody tr { cursor: pointer; }
-                #stream-table tbody tr:hover { background: var(--raised); }
-                #stream-table tbody tr.chosen { background: var(--accent-soft); box-shadow: -16px 0 var(--accent-soft), 16px 0 var(--accent-soft); }
-                #stream-table thead th:first-child { width: 50%; }
-                #stream-table .about { white-space: nowrap; color: var(--soft); }
-                #stream-table button.name { color: inherit; }
-                #stream-table tr.chosen :is(.about, .badge[data-state="none"]) { color: var(--text); }
-                .streams .table-box { overflow: hidden; }
+#search-form { margin-bottom: 8px; }
+#stream-table tbody tr { cursor: pointer; }
+#stream-table tbody tr:hover { background: var(--raised); }
+#stream-table tbody tr.chosen { background: var(--accent-soft); box-shadow: -16px 0 var(--accent-soft), 16px 0 var(--accent-soft); }
+#stream-table thead th:first-child { width: 50%; }
+#stream-table .about { white-space: nowrap; color: var(--soft); }
+#stream-table button.name { color: inherit; }
+#stream-table tr.chosen :is(.about, .badge[data-state="none"]) { color: var(--text); }
+.streams .table-box { overflow: hidden; }
 
-                .badge {
-                  display: inline-block; padding: 1px 8px; border-radius: 99px; border: 1px solid var(--line); background: var(--raised); color: var(--soft);
-                  font-size: 12px; font-weight: 600; white-space: nowrap;
-                }
-                .badge:empty { display: none; }
-                .badge[data-state="live"] { background: var(--good-soft); color: var(--good); border-color: transparent; }
-                .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--accent-soft); color: var(--accent); border-color: transparent; }
-                #stream-table tr.chosen .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--panel); border-color: currentcolor; }
-                .badge:is([data-state="balanced"], [data-state="changed"]) { background: var(--good-soft); color: var(--good); border-color: transparent; }
-                .badge:is([data-state="warn"], [data-state="cancelled"], [data-state="expired"]) { background: var(--warn-soft); color: var(--warn); border-color: transparent; }
-                .badge:is([data-state="unbalanced"], [data-state="refused"], [data-state="missing"]) { background: var(--bad-soft); color: var(--bad); border-color: transparent; }
+.badge {
+  display: inline-block; padding: 1px 8px; border-radius: 99px; border: 1px solid var(--line); background: var(--raised); color: var(--soft);
+  font-size: 12px; font-weight: 600; white-space: nowrap;
+}
+.badge:empty { display: none; }
+.badge[data-state="live"] { background: var(--good-soft); color: var(--good); border-color: transparent; }
+.badge:is([data-state="announced"], [data-state="cued"]) { background: var(--accent-soft); color: var(--accent); border-color: transparent; }
+#stream-table tr.chosen .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--panel); border-color: currentcolor; }
+.badge:is([data-state="balanced"], [data-state="changed"]) { background: var(--good-soft); color: var(--good); border-color: transparent; }
+.badge:is([data-state="warn"], [data-state="cancelled"], [data-state="expired"]) { background: var(--warn-soft); color: var(--warn); border-color: transparent; }
+.badge:is([data-state="unbalanced"], [data-state="refused"], [data-state="missing"]) { background: var(--bad-soft); color: var(--bad); border-color: transparent; }
 
-                .pager { display: flex; align-items: center; justify-content: space-between; gap: 12px; padding-top: 12px; border-top: 1px solid var(--line); color: var(--soft); }
+.pager { display: flex; align-items: center; justify-content: space-between; gap: 12px; padding-top: 12px; border-top: 1px solid var(--line); color: var(--soft); }
 
-                /* Breaks */
+/* Breaks */
 
-                .breaks { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 244px), 1fr)); gap: 12px; }
-                .breaks .empty { grid-column: 1 / -1; padding: 8px 0; }
-                .break { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 9px; background: var(--raised); }
-                .break[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); background: var(--good-soft); }
-                .break-head { display: flex; align-items: baseline; gap: 8px; min-width: 0; }
-                .break-head h3 { overflow-wrap: anywhere; }
-                .break[data-state="live"] .badge { background: var(--good); color: var(--panel); }
-                .break-time { display: flex; align-items: baseline; gap: 8px; }
-                .countdown { white-space: nowrap; font-size: 30px; line-height: 1.15; font-weight: 640; letter-spacing: -0.02em; }
-                .break .bar-box { height: 6px; }
-                .break .title { font-weight: 550; overflow-wrap: anywhere; }
-                .break .title:empty { display: none; }
-                .facts { font-size: 12px; overflow-wrap: anywhere; }
-                .break[data-state="live"] :is(.facts, .note) { color: var(--text); }
-                .buttons { display: flex; flex-wrap: wrap; gap: 8px; padding-top: 4px; }
-                .buttons:empty { display: none; }
+.breaks { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 244px), 1fr)); gap: 12px; }
+.breaks .empty { grid-column: 1 / -1; padding: 8px 0; }
+.break { display: grid; gap: 6px; align-content: start; padding: 12px 14px; border: 1px solid var(--line); border-radius: 9px; background: var(--raised); }
+.break[data-state="live"] { border-color: color-mix(in srgb, var(--played) 55%, var(--line)); background: var(--good-soft); }
+.break-head { display: flex; align-items: baseline; gap: 8px; min-width: 0; }
+.break-head h3 { overflow-wrap: anywhere; }
+.break[data-state="live"] .badge { background: var(--good); color: var(--panel); }
+.break-time { display: flex; align-items: baseline; gap: 8px; }
+.countdown { white-space: nowrap; font-size: 30px; line-height: 1.15; font-weight: 640; letter-spacing: -0.02em; }
+.break .bar-box { height: 6px; }
+.break .title { font-weight: 550; overflow-wrap: anywhere; }
+.break .title:empty { display: none; }
+.facts { font-size: 12px; overflow-wrap: anywhere; }
+.break[data-state="live"] :is(.facts, .note) { color: var(--text); }
+.buttons { display: flex; flex-wrap: wrap; gap: 8px; padding-top: 4px; }
+.buttons:empty { display: none; }
 
-                /* The funnel */
+/* The funnel */
 
-                .funnel-body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 8px 28px; align-items: start; }
-                .funnel th { text-align: left; font-weight: 500; white-space: nowrap; padding: 4px 12px 4px 0; width: 1%; }
-                .funnel td { padding: 4px 0; }
-                .funnel .bar-cell { width: auto; }
-                .funnel .number { width: 1%; overflow-wrap: normal; padding-left: 14px; font-weight: 600; min-width: 64px; }
-                .funnel .share { color: var(--soft); font-weight: 400; min-width: 62px; }
-                .funnel .row-delivered > * { border-top: 1px solid var(--line); }
-                .bar-box { display: block; width: 100%; height: 14px; }
-                .bar-track { fill: var(--track); }
-                .bar { transform-origin: 0 0; transition: transform 400ms ease-out; fill: var(--accent); }
-                .bar-played, .bar-time { fill: var(--played); }
-                .bar-ignored { fill: var(--ignored); }
-                .bar-failed { fill: var(--failed); }
-                .bar-unknown { fill: var(--unknown); }
-                .bar-time { transition: transform 1s linear; }
-                .course { min-width: 0; }
-                #course { height: 190px; }
-                #course .empty { padding: 12px 0; }
-                .course figcaption { color: var(--soft); font-size: 12px; }
-                .plot { display: block; width: 100%; height: 100%; }
-                .area-played { fill: var(--played); }
-                .area-ignored { fill: var(--ignored); }
-                .area-failed { fill: var(--failed); }
-                .area-unknown { fill: var(--unknown); }
-                .on-air { fill: var(--played); opacity: 0.1; }
-                .axis line { stroke: var(--line); stroke-width: 1; }
-                .axis text { fill: var(--soft); font-size: 11px; }
+.funnel-body { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 8px 28px; align-items: start; }
+.funnel th { text-align: left; font-weight: 500; white-space: nowrap; padding: 4px 12px 4px 0; width: 1%; }
+.funnel td { padding: 4px 0; }
+.funnel .bar-cell { width: auto; }
+.funnel .number { width: 1%; overflow-wrap: normal; padding-left: 14px; font-weight: 600; min-width: 64px; }
+.funnel .share { color: var(--soft); font-weight: 400; min-width: 62px; }
+.funnel .row-delivered > * { border-top: 1px solid var(--line); }
+.bar-box { display: block; width: 100%; height: 14px; }
+.bar-track { fill: var(--track); }
+.bar { transform-origin: 0 0; transition: transform 400ms ease-out; fill: var(--accent); }
+.bar-played, .bar-time { fill: var(--played); }
+.bar-ignored { fill: var(--ignored); }
+.bar-failed { fill: var(--failed); }
+.bar-unknown { fill: var(--unknown); }
+.bar-time { transition: transform 1s linear; }
+.course { min-width: 0; }
+#course { height: 190px; }
+#course .empty { padding: 12px 0; }
+.course figcaption { color: var(--soft); font-size: 12px; }
+.plot { display: block; width: 100%; height: 100%; }
+.area-played { fill: var(--played); }
+.area-ignored { fill: var(--ignored); }
+.area-failed { fill: var(--failed); }
+.area-unknown { fill: var(--unknown); }
+.on-air { fill: var(--played); opacity: 0.1; }
+.axis line { stroke: var(--line); stroke-width: 1; }
+.axis text { fill: var(--soft); font-size: 11px; }
 
-                /* History */
+/* History */
 
-                .tabs { display: flex; gap: 4px; margin: -4px -6px 10px; border-bottom: 1px solid var(--line); }
-                .tabs button { border: 0; border-bottom: 2px solid transparent; margin-bottom: -1px; padding: 6px 8px 8px; background: none; font-weight: 600; color: var(--soft); }
-                .tabs button[aria-selected="true"] { color: var(--text); border-color: var(--accent); }
-                :is(#audit, #books) td:not([colspan]) { white-space: nowrap; }
-                #audit td:last-child { white-space: normal; min-width: 200px; }
+.tabs { display: flex; gap: 4px; margin: -4px -6px 10px; border-bottom: 1px solid var(--line); }
+.tabs button { border: 0; border-bottom: 2px solid transparent; margin-bottom: -1px; padding: 6px 8px 8px; background: none; font-weight: 600; color: var(--soft); }
+.tabs button[aria-selected="true"] { color: var(--text); border-color: var(--accent); }
+:is(#audit, #books) td:not([colspan]) { white-space: nowrap; }
+#audit td:last-child { white-space: normal; min-width: 200px; }
 
-                .badge.when-narrow { display: none; }
-                #past-search { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)) auto; gap: 8px 12px; align-items: end; margin-bottom: 10px; }
-                #past-search .field { min-width: 0; }
-                #past-search input { min-width: 0; }
-                #past-search label { font-size: 12px; color: var(--soft); }
-                .past-tools { display: flex; gap: 8px; }
-                .past-tools button { min-height: 36px; }
-                #past-problem:empty, .settles:empty { display: none; }
-                .settles { padding-bottom: 6px; }
+.badge.when-narrow { display: none; }
+#past-search { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)) auto; gap: 8px 12px; align-items: end; margin-bottom: 10px; }
+#past-search .field { min-width: 0; }
+#past-search input { min-width: 0; }
+#past-search label { font-size: 12px; color: var(--soft); }
+.past-tools { display: flex; gap: 8px; }
+.past-tools button { min-height: 36px; }
+#past-problem:empty, .settles:empty { display: none; }
+.settles { padding-bottom: 6px; }
 
-                /* Health */
+/* Health */
 
-                .health-body { display: grid; gap: 16px; }
-                .health-body .empty { padding: 2px 0; }
-                .health-body h3 { color: var(--soft); margin-bottom: 6px; }
-                .resources { display: grid; gap: 10px; }
-                .resource { display: grid; grid-template-columns: 96px minmax(0, 1fr); gap: 4px 8px; align-items: baseline; }
-                .resource .value { font-weight: 600; }
-                .resource dd .bar-box { height: 5px; margin-top: 4px; }
-                .resource dd .spark { height: 22px; margin-top: 4px; }
-                .resource[data-level="warn"] .value { color: var(--warn); }
-                .resource[data-level="bad"] .value { color: var(--bad); }
-                .resource[data-level="warn"] .bar { fill: var(--unknown); }
-                .resource[data-level="bad"] .bar { fill: var(--failed); }
+.health-body { display: grid; gap: 16px; }
+.health-body .empty { padding: 2px 0; }
+.health-body h3 { color: var(--soft); margin-bottom: 6px; }
+.resources { display: grid; gap: 10px; }
+.resource { display: grid; grid-template-columns: 96px minmax(0, 1fr); gap: 4px 8px; align-items: baseline; }
+.resource .value { font-weight: 600; }
+.resource dd .bar-box { height: 5px; margin-top: 4px; }
+.resource dd .spark { height: 22px; margin-top: 4px; }
+.resource[data-level="warn"] .value { color: var(--warn); }
+.resource[data-level="bad"] .value { color: var(--bad); }
+.resource[data-level="warn"] .bar { fill: var(--unknown); }
+.resource[data-level="bad"] .bar { fill: var(--failed); }
 
-                footer { display: flex; gap: 18px; padding: 0 24px 28px; max-width: 1560px; margin: 0 auto; }
+footer { display: flex; gap: 18px; padding: 0 24px 28px; max-width: 1560px; margin: 0 auto; }
 
-                /* When the gateway is gone, what is shown is old. */
-                body[data-link="gone"] :is(.tiles, .columns, .health) { filter: saturate(0.25); }
-                body[data-link="gone"] :is(.tile, .panel) { border-style: dashed; }
+/* When the gateway is gone, what is shown is old. */
+body[data-link="gone"] :is(.tiles, .columns, .health) { filter: saturate(0.25); }
+body[data-link="gone"] :is(.tile, .panel) { border-style: dashed; }
 
-                /* Dialogs */
+/* Dialogs */
 
-                dialog {
-                  width: min(480px, calc(100vw - 32px)); max-height: calc(100vh - 32px); padding: 20px 22px; border: 1px solid var(--line); border-radius: 12px;
-                  background: var(--panel); color: var(--text); box-shadow: 0 20px 60px rgb(0 0 0 / 30%);
-                }
-                dialog::backdrop { background: rgb(8 12 18 / 55%); }
-                dialog form { display: grid; gap: 14px; }
-                dialog h2 { font-size: 18px; }
-                .dialog-facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 4px 16px; }
-                .dialog-facts dt { color: var(--soft); }
-                .dialog-facts dd { overflow-wrap: anywhere; }
-                .field { display: grid; gap: 4px; }
-                .field label { font-weight: 550; }
-                .reach { padding: 10px 12px; border-radius: 8px; background: var(--accent-soft); font-weight: 600; }
-                .problem:empty { display: none; }
-                .problem { padding: 10px 12px; border-radius: 8px; background: var(--bad-soft); color: var(--bad); }
-                .dialog-buttons { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 10px; }
-                dialog button { min-height: 36px; }
+dialog {
+  width: min(480px, calc(100vw - 32px)); max-height: calc(100vh - 32px); padding: 20px 22px; border: 1px solid var(--line); border-radius: 12px;
+  background: var(--panel); color: var(--text); box-shadow: 0 20px 60px rgb(0 0 0 / 30%);
+}
+dialog::backdrop { background: rgb(8 12 18 / 55%); }
+dialog form { display: grid; gap: 14px; }
+dialog h2 { font-size: 18px; }
+.dialog-facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 4px 16px; }
+.dialog-facts dt { color: var(--soft); }
+.dialog-facts dd { overflow-wrap: anywhere; }
+.field { display: grid; gap: 4px; }
+.field label { font-weight: 550; }
+.reach { padding: 10px 12px; border-radius: 8px; background: var(--accent-soft); font-weight: 600; }
+.problem:empty { display: none; }
+.problem { padding: 10px 12px; border-radius: 8px; background: var(--bad-soft); color: var(--bad); }
+.dialog-buttons { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 10px; }
+dialog button { min-height: 36px; }
 
-                /* The result of a change, for a while: on top of the page, where it covers no control. */
+/* The result of a change, for a while: on top of the page, where it covers no control. */
 
-                .toast {
-                  position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%); z-index: 3; max-width: min(520px, calc(100vw - 24px)); padding: 10px 16px; border-radius: 8px;
-                  background: var(--text); color: var(--panel); font-weight: 600; overflow-wrap: anywhere; box-shadow: 0 6px 24px rgb(0 0 0 / 25%); pointer-events: none;
-                  animation: toast-comes 200ms ease-out;
-                }
-                @keyframes toast-comes { from { opacity: 0; } }
+.toast {
+  position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%); z-index: 3; max-width: min(520px, calc(100vw - 24px)); padding: 10px 16px; border-radius: 8px;
+  background: var(--text); color: var(--panel); font-weight: 600; overflow-wrap: anywhere; box-shadow: 0 6px 24px rgb(0 0 0 / 25%); pointer-events: none;
+  animation: toast-comes 200ms ease-out;
+}
+@keyframes toast-comes { from { opacity: 0; } }
 
-                /* Narrow screens */
+/* Narrow screens */
 
-                @media (max-width: 1199px) {
-                  .tiles { grid-template-columns: repeat(3, minmax(0, 1fr)); }
-                }
-                @media (max-width: 1199px) {
-                  #past-search { grid-template-columns: repeat(4, minmax(0, 1fr)); }
-                  .past-tools { grid-column: 1 / -1; }
-                }
-                @media (max-width: 899px) {
-                  .timeline-body { grid-template-columns: minmax(0, 1fr); }
-                  .columns, .funnel-body { grid-template: none / minmax(0, 1fr); }
-                  .detail, .health { grid-area: auto; }
-                  .detail, #stream { scroll-margin-top: 60px; }
-                }
-                @media (max-width: 599px) {
-                  body { font-size: 15px; }
-                  .top { padding: 10px 16px; gap: 8px 14px; }
-                  .host { display: none; }
-                  .clock-label { display: none; }
-                  .tools { width: 100%; }
-                  .tools button { flex: 1; }
-                  .top { position: static; }
-                  main { padding: 12px; gap: 12px; }
-                  #notices { padding-inline: 12px; }
-                  .tiles { grid-template-columns: 1fr 1fr; gap: 8px; }
-                  button.quiet, button.primary, button.danger, dialog button { min-height: 44px; }
-                  input, select { min-height: 44px; font-size: 16px; }
-                  #stream-table button.name { min-height: 32px; }
-                  .panel-head .primary { width: 100%; }
-                  .streams .table-box { overflow-x: auto; }
-                  #stream-table .about { white-space: normal; }
-                  #stream-table tbody th { min-width: 0; }
-                  #stream-table thead th:first-child { width: auto; }
-                  .when-wide { display: none; }
-                  .badge.when-narrow { display: table; margin-top: 3px; }
-                  .badge.when-narrow:empty { display: none; }
-                  #past-search { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-                  .past-tools button, .choices button { flex: 1; }
-                  .choices { width: 100%; }
+@media (max-width: 1199px) {
+  .tiles { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+}
+@media (max-width: 1199px) {
+  #past-search { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+  .past-tools { grid-column: 1 / -1; }
+}
+@media (max-width: 899px) {
+  .timeline-body { grid-template-columns: minmax(0, 1fr); }
+  .columns, .funnel-body { grid-template: none / minmax(0, 1fr); }
+  .detail, .health { grid-area: auto; }
+  .detail, #stream { scroll-margin-top: 60px; }
+}
+@media (max-width: 599px) {
+  body { font-size: 15px; }
+  .top { padding: 10px 16px; gap: 8px 14px; }
+  .host { display: none; }
+  .clock-label { display: none; }
+  .tools { width: 100%; }
+  .tools button { flex: 1; }
+  .top { position: static; }
+  main { padding: 12px; gap: 12px; }
+  #notices { padding-inline: 12px; }
+  .tiles { grid-template-columns: 1fr 1fr; gap: 8px; }
+  button.quiet, button.primary, button.danger, dialog button { min-height: 44px; }
+  input, select { min-height: 44px; font-size: 16px; }
+  #stream-table button.name { min-height: 32px; }
+  .panel-head .primary { width: 100%; }
+  .streams .table-box { overflow-x: auto; }
+  #stream-table .about { white-space: normal; }
+  #stream-table tbody th { min-width: 0; }
+  #stream-table thead th:first-child { width: auto; }
+  .when-wide { display: none; }
+  .badge.when-narrow { display: table; margin-top: 3px; }
+  .badge.when-narrow:empty { display: none; }
+  #past-search { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  .past-tools button, .choices button { flex: 1; }
+  .choices { width: 100%; }
 
-                  /* A row stands as a block, each number with its name: no column is cut off. */
-                  .stacked, .stacked tbody, .stacked caption { display: block; }
-                  .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-                  .stacked tr { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 16px; padding: 8px 0; border-top: 1px solid var(--line); }
-                  .stacked tr.ad { padding-inline: 14px; background: var(--raised); }
-                  .stacked tr :is(th, td) { border: 0; padding: 2px 0 !important; text-align: left; }
-                  .stacked tr :is(th, td[colspan]) { grid-column: 1 / -1; }
-                  .stacked td[data-label] { display: flex; justify-content: space-between; gap: 10px; white-space: normal !important; overflow-wrap: anywhere; }
-                  .stacked td[data-label]::before { content: attr(data-label); color: var(--soft); }
-                  .stacked .when-wide { display: none; }
-                }
-                @media (max-width: 359px) {
-                  #past-search { grid-template-columns: minmax(0, 1fr); }
-                }
-                @media (max-width: 399px) {
-                  .funnel, .funnel tbody { display: block; }
-                  .funnel tr { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; padding-top: 4px; }
-                  .funnel :is(th, td) { width: auto; padding-block: 1px; }
-                  .funnel .bar-cell { grid-area: 2 / 1 / 3 / -1; }
-                  .funnel .row-delivered > * { border-top: 0; }
-                  .funnel .row-delivered { border-top: 1px solid var(--line); }
-                  #stream-table :is(.about, th:nth-child(2)) { padding-inline: 4px; }
-                }
+  /* A row stands as a block, each number with its name: no column is cut off. */
+  .stacked, .stacked tbody, .stacked caption { display: block; }
+  .stacked thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stacked tr { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 16px; padding: 8px 0; border-top: 1px solid var(--line); }
+  .stacked tr.ad { padding-inline: 14px; background: var(--raised); }
+  .stacked tr :is(th, td) { border: 0; padding: 2px 0 !important; text-align: left; }
+  .stacked tr :is(th, td[colspan]) { grid-column: 1 / -1; }
+  .stacked td[data-label] { display: flex; justify-content: space-between; gap: 10px; white-space: normal !important; overflow-wrap: anywhere; }
+  .stacked td[data-label]::before { content: attr(data-label); color: var(--soft); }
+  .stacked .when-wide { display: none; }
+}
+@media (max-width: 359px) {
+  #past-search { grid-template-columns: minmax(0, 1fr); }
+}
+@media (max-width: 399px) {
+  .funnel, .funnel tbody { display: block; }
+  .funnel tr { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; padding-top: 4px; }
+  .funnel :is(th, td) { width: auto; padding-block: 1px; }
+  .funnel .bar-cell { grid-area: 2 / 1 / 3 / -1; }
+  .funnel .row-delivered > * { border-top: 0; }
+  .funnel .row-delivered { border-top: 1px solid var(--line); }
+  #stream-table :is(.about, th:nth-child(2)) { padding-inline: 4px; }
+}
 
-                @media (prefers-reduced-motion: reduce) { *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; } }
-                @media (forced-colors: active) { .bar, .area-played, .area-ignored, .area-failed, .area-unknown, .dot { forced-color-adjust: none; } }
+@media (prefers-reduced-motion: reduce) { *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; } }
+@media (forced-colors: active) { .bar, .area-played, .area-ignored, .area-failed, .area-unknown, .dot { forced-color-adjust: none; } }
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "dashboard.js",
             type: "text/javascript; charset=utf-8",
             text: #"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The dashboard: the state of the gateway, the outcomes of its breaks, and the buttons that change them.
-                //
-                // Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
-                // gateway's events, at most once a second; each frame writes only what has changed.
+// The dashboard: the state of the gateway, the outcomes of its breaks, and the buttons that change them.
+//
+// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
+// gateway's events, at most once a second; each frame writes only what has changed.
 
-                import "./health.js";
-                import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
-                import { loadPins, reloadPinSoon } from "./pins.js";
-                import { loadHistory } from "./timeline.js";
-                import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
-                import { clockTime, element, mark, say, zonedTime } from "./plots.js";
-                import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
-                import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
+import "./health.js";
+import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
+import { loadPins, reloadPinSoon } from "./pins.js";
+import { loadHistory } from "./timeline.js";
+import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { clockTime, element, mark, say, zonedTime } from "./plots.js";
+import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
+import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
-                /// For developers who inspect the page with the browser's tools.
-                window.cuecast = { state, client };
+/// For developers who inspect the page with the browser's tools.
+window.cuecast = { state, client };
 
-                // The address names the chosen stream: the way past the head must leave it alone.
-                document.querySelector(".skip").addEventListener("click", (event) => {
-                  event.preventDefault();
-                  $("streams").focus();
-                });
+// The address names the chosen stream: the way past the head must leave it alone.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("streams").focus();
+});
 
-                // MARK: Colours
+// MARK: Colours
 
-                const THEMES = ["auto", "light", "dark"];
-                let theme = "auto";
-                try { theme = localStorage.getItem("cuecast.theme") ?? "auto"; } catch { /* Then it is as the system. */ }
-                function showTheme() {
-                  if (!THEMES.includes(theme)) theme = "auto";
-                  mark(document.documentElement, "data-theme", theme === "auto" ? null : theme);
-                  say($("theme"), `Colours: ${theme}`);
-                }
-                $("theme").addEventListener("click", () => {
-                  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-                  try { localStorage.setItem("cuecast.theme", theme); } catch { /* It lasts until the next load. */ }
-                  showTheme();
-                });
-                showTheme();
+const THEMES = ["auto", "light", "dark"];
+let theme = "auto";
+try { theme = localStorage.getItem("cuecast.theme") ?? "auto"; } catch { /* Then it is as the system. */ }
+function showTheme() {
+  if (!THEMES.includes(theme)) theme = "auto";
+  mark(document.documentElement, "data-theme", theme === "auto" ? null : theme);
+  say($("theme"), `Colours: ${theme}`);
+}
+$("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  try { localStorage.setItem("cuecast.theme", theme); } catch { /* It lasts until the next load. */ }
+  showTheme();
+});
+showTheme();
 
-                // MARK: The link
+// MARK: The link
 
-                function drawLink() {
-                  const { state: link, sentence, since } = client.link;
-                  document.body.dataset.link = link;
-                  $("link").dataset.state = link;
-                  const isDraining = link === "live" && state.gateway?.draining;
-                  say($("link-text"), isDraining ? "Draining" : { connecting: "Connecting", live: "Live", gone: "Gateway gone", locked: "Token needed", refused: "No events" }[link]);
-                  if (isDraining) $("link").dataset.state = "draining";
-                  if (client.hasClock) {
-                    const now = new Date(client.now()), utc = now.toISOString().slice(0, 19);
-                    say($("clock"), zonedTime(now));
-                    mark($("clock"), "datetime", `${utc}Z`);
-                    mark($("clock"), "title", `${utc.replace("T", " ")} UTC`);
-                  }
-                  say($("host"), client.base.host);
-                  say($("version"), state.gateway?.version ? `· ${state.gateway.version}` : "");
-                  const notices = [];
-                  if (link === "gone") {
-                    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. All figures are from then; countdowns go on by this page’s estimate. It tries again by itself.`]);
-                  } else if (link === "locked") {
-                    notices.push(["warn", client.token ? "The token is not taken" : "This gateway asks for a token", sentence]);
-                  } else if (link === "refused") {
-                    notices.push(["warn", "No events at present", `${sentence} This page tries again by itself.`]);
-                  } else if (client.tokenProblem) {
-                    notices.push(["warn", "The token is not taken", client.tokenProblem]);
-                  }
-                  if (link !== "gone" && state.gateway) {
-                    if (state.gateway.draining) notices.push(["warn", "The gateway is draining", "It takes no new breaks and no new listeners, and is about to stop."]);
-                    for (const alarm of state.gateway.alarms ?? []) notices.push(["warn", alarmName(alarm.alarm), alarm.sentence]);
-                  }
-                  const key = JSON.stringify(notices);
-                  if (drawLink.key !== key) {
-                    drawLink.key = key;
-                    // Only what is new is put in: a screen reader reads what comes, not what was there.
-                    const kept = new Map([...$("notices").children].map((node) => [node.dataset.key, node]));
-                    $("notices").replaceChildren(...notices.map(([kind, title, text]) => kept.get(title + text) ?? element("div", { class: `notice ${kind}`, data: { key: title + text } },
-                      element("strong", {}, title), element("span", {}, text))));
-                  }
-                  const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
-                  document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
-                  say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
-                }
+function drawLink() {
+  const { state: link, sentence, since } = client.link;
+  document.body.dataset.link = link;
+  $("link").dataset.state = link;
+  const isDraining = link === "live" && state.gateway?.draining;
+  say($("link-text"), isDraining ? "Draining" : { connecting: "Connecting", live: "Live", gone: "Gateway gone", locked: "Token needed", refused: "No events" }[link]);
+  if (isDraining) $("link").dataset.state = "draining";
+  if (client.hasClock) {
+    const now = new Date(client.now()), utc = now.toISOString().slice(0, 19);
+    say($("clock"), zonedTime(now));
+    mark($("clock"), "datetime", `${utc}Z`);
+    mark($("clock"), "title", `${utc.replace("T", " ")} UTC`);
+  }
+  say($("host"), client.base.host);
+  say($("version"), state.gateway?.version ? `· ${state.gateway.version}` : "");
+  const notices = [];
+  if (link === "gone") {
+    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. All figures are from then; countdowns go on by this page’s estimate. It tries again by itself.`]);
+  } else if (link === "locked") {
+    notices.push(["warn", client.token ? "The token is not taken" : "This gateway asks for a token", sentence]);
+  } else if (link === "refused") {
+    notices.push(["warn", "No events at present", `${sentence} This page tries again by itself.`]);
+  } else if (client.tokenProblem) {
+    notices.push(["warn", "The token is not taken", client.tokenProblem]);
+  }
+  if (link !== "gone" && state.gateway) {
+    if (state.gateway.draining) notices.push(["warn", "The gateway is draining", "It takes no new breaks and no new listeners, and is about to stop."]);
+    for (const alarm of state.gateway.alarms ?? []) notices.push(["warn", alarmName(alarm.alarm), alarm.sentence]);
+  }
+  const key = JSON.stringify(notices);
+  if (drawLink.key !== key) {
+    drawLink.key = key;
+    // Only what is new is put in: a screen reader reads what comes, not what was there.
+    const kept = new Map([...$("notices").children].map((node) => [node.dataset.key, node]));
+    $("notices").replaceChildren(...notices.map(([kind, title, text]) => kept.get(title + text) ?? element("div", { class: `notice ${kind}`, data: { key: title + text } },
+      element("strong", {}, title), element("span", {}, text))));
+  }
+  const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
+  document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
+  say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
+}
 
-                function alarmName(name) {
-                  const words = {
-                    reload: "A reload failed", audit: "The audit is not kept", clock: "The clocks are too far apart", control: "No control socket",
-                    epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
-                    ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
-                    logNearlyFull: "The event log is nearly full", diskNearlyFull: "The disk is nearly full", connections: "No more connections",
-                    traceFile: "The trace file is not written", logCutOff: "The shared log does not answer", logWentBack: "The shared log went back",
-                    signingKeysDiffer: "Gateways have different signing keys", gatewayClocksDiffer: "Clocks of gateways differ",
-                    boardsDiffer: "Boards of gateways differ",
-                  };
-                  return words[name] ?? String(name);
-                }
+function alarmName(name) {
+  const words = {
+    reload: "A reload failed", audit: "The audit is not kept", clock: "The clocks are too far apart", control: "No control socket",
+    epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
+    ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
+    logNearlyFull: "The event log is nearly full", diskNearlyFull: "The disk is nearly full", connections: "No more connections",
+    traceFile: "The trace file is not written", logCutOff: "The shared log does not answer", logWentBack: "The shared log went back",
+    signingKeysDiffer: "Gateways have different signing keys", gatewayClocksDiffer: "Clocks of gateways differ",
+    boardsDiffer: "Boards of gateways differ",
+  };
+  return words[name] ?? String(name);
+}
 
-                onDraw(drawLink);
+onDraw(drawLink);
 
-                // MARK: What the gateway tells
+// MARK: What the gateway tells
 
-                /// The streams whose counts this connection has told: they hold until others come.
-                const told = new Set();
+/// The streams whose counts this connection has told: they hold until others come.
+const told = new Set();
 
-                /// Takes the counts of a stream as those of this moment into the course of its break.
-                function followCourse(counts) {
-                  if (!counts.break) return;
-                  const line = state.lines.find((each) => each.stream === counts.stream);
-                  const goesOn = counts.stream === state.chosen ? isOpen(state.breaks.get(counts.break) ?? {})
-                    : [line?.running, line?.next].some((each) => each?.break === counts.break);
-                  courseOf(`${counts.stream}/${counts.break}`).push(client.now(), counts.funnel ?? {}, goesOn);
-                }
+/// Takes the counts of a stream as those of this moment into the course of its break.
+function followCourse(counts) {
+  if (!counts.break) return;
+  const line = state.lines.find((each) => each.stream === counts.stream);
+  const goesOn = counts.stream === state.chosen ? isOpen(state.breaks.get(counts.break) ?? {})
+    : [line?.running, line?.next].some((each) => each?.break === counts.break);
+  courseOf(`${counts.stream}/${counts.break}`).push(client.now(), counts.funnel ?? {}, goesOn);
+}
 
-                client.addEventListener("token", draw);
-                client.addEventListener("link", () => {
-                  announce({ live: "Connected to the gateway", gone: "", locked: "", refused: "", connecting: "" }[client.link.state] ?? "");
-                  draw();
-                });
+client.addEventListener("token", draw);
+client.addEventListener("link", () => {
+  announce({ live: "Connected to the gateway", gone: "", locked: "", refused: "", connecting: "" }[client.link.state] ?? "");
+  draw();
+});
 
-                // Whatever happened before is loaded anew: events tell only what comes.
-                client.addEventListener("opened", () => {
-                  told.clear();
-                  loadAll();
-                });
-                client.addEventListener("resync", loadAll);
+// Whatever happened before is loaded anew: events tell only what comes.
+client.addEventListener("opened", () => {
+  told.clear();
+  loadAll();
+});
+client.addEventListener("resync", loadAll);
 
-                const offer = new Part(async () => {
-                  const { operations } = await client.get("v1");
-                  return () => { state.operations = actions.operations = operations ?? {}; };
-                });
+const offer = new Part(async () => {
+  const { operations } = await client.get("v1");
+  return () => { state.operations = actions.operations = operations ?? {}; };
+});
 
-                function loadAll() {
-                  loadStreams();
-                  loadDetail();
-                  loadPast();
-                  loadPins();
-                  loadHistory();
-                  offer.load();
-                }
+function loadAll() {
+  loadStreams();
+  loadDetail();
+  loadPast();
+  loadPins();
+  loadHistory();
+  offer.load();
+}
 
-                client.addEventListener("gateway", ({ detail }) => {
-                  const before = state.gateway;
-                  state.gateway = detail;
-                  if (!before || before.streams !== detail.streams) reloadStreams();
-                  // Counts that did not change are not told again: they are the same as of now.
-                  for (const stream of told) followCourse(state.counts.get(stream));
-                  draw();
-                });
+client.addEventListener("gateway", ({ detail }) => {
+  const before = state.gateway;
+  state.gateway = detail;
+  if (!before || before.streams !== detail.streams) reloadStreams();
+  // Counts that did not change are not told again: they are the same as of now.
+  for (const stream of told) followCourse(state.counts.get(stream));
+  draw();
+});
 
-                client.addEventListener("counts", ({ detail }) => {
-                  const before = state.counts.get(detail.stream);
-                  state.counts.set(detail.stream, detail);
-                  told.add(detail.stream);
-                  followCourse(detail);
-                  if (detail.stream === state.chosen && JSON.stringify(before?.funnel) !== JSON.stringify(detail.funnel)) {
-                    drawPast();
-                    reloadCounts();
-                  }
-                  draw();
-                });
+client.addEventListener("counts", ({ detail }) => {
+  const before = state.counts.get(detail.stream);
+  state.counts.set(detail.stream, detail);
+  told.add(detail.stream);
+  followCourse(detail);
+  if (detail.stream === state.chosen && JSON.stringify(before?.funnel) !== JSON.stringify(detail.funnel)) {
+    drawPast();
+    reloadCounts();
+  }
+  draw();
+});
 
-                client.addEventListener("break", ({ detail }) => {
-                  reloadLineSoon(detail.stream);
-                  reloadPinSoon(detail.stream);
-                  if (detail.stream === state.chosen) {
-                    const known = state.breaks.get(detail.break);
-                    if (known && known.revision > detail.revision) return;
-                    if (known?.state !== detail.state) {
-                      const told = { live: "is on air", complete: "is over", cancelled: "was cancelled", cued: "is cued", announced: "is announced", expired: "has expired" }[detail.state];
-                      if (told) announce(`Break ${detail.break} ${told}`);
-                    }
-                    state.heard += 1;
-                    state.breaks.set(detail.break, { ...detail, heard: state.heard });
-                    reloadPast();
-                  }
-                  draw();
-                });
+client.addEventListener("break", ({ detail }) => {
+  reloadLineSoon(detail.stream);
+  reloadPinSoon(detail.stream);
+  if (detail.stream === state.chosen) {
+    const known = state.breaks.get(detail.break);
+    if (known && known.revision > detail.revision) return;
+    if (known?.state !== detail.state) {
+      const told = { live: "is on air", complete: "is over", cancelled: "was cancelled", cued: "is cued", announced: "is announced", expired: "has expired" }[detail.state];
+      if (told) announce(`Break ${detail.break} ${told}`);
+    }
+    state.heard += 1;
+    state.breaks.set(detail.break, { ...detail, heard: state.heard });
+    reloadPast();
+  }
+  draw();
+});
 
-                // MARK: The tick: once in each second of the gateway's clock
+// MARK: The tick: once in each second of the gateway's clock
 
-                let due = new Set();
-                function tick() {
-                  const now = client.now();
-                  // What has started or ended by the clock is asked for anew, once.
-                  for (const line of state.lines) {
-                    for (const [each, instant] of [[line.running, endOf(line.running)], [line.next, startOf(line.next)]]) {
-                      const key = each && `${line.stream}/${each.break}/${each.revision}/${instant}`;
-                      if (!each || instant === null || instant > now - 300 || due.has(key)) continue;
-                      due.add(key);
-                      reloadLineSoon(line.stream);
-                      if (line.stream === state.chosen) {
-                        reloadDetail();
-                        reloadPast();
-                      }
-                    }
-                  }
-                  if (due.size > 1_000) due = new Set();
-                  reloadUnsettled();
-                  draw();
-                  setTimeout(tick, 1_000 - client.now() % 1_000);
-                }
+let due = new Set();
+function tick() {
+  const now = client.now();
+  // What has started or ended by the clock is asked for anew, once.
+  for (const line of state.lines) {
+    for (const [each, instant] of [[line.running, endOf(line.running)], [line.next, startOf(line.next)]]) {
+      const key = each && `${line.stream}/${each.break}/${each.revision}/${instant}`;
+      if (!each || instant === null || instant > now - 300 || due.has(key)) continue;
+      due.add(key);
+      reloadLineSoon(line.stream);
+      if (line.stream === state.chosen) {
+        reloadDetail();
+        reloadPast();
+      }
+    }
+  }
+  if (due.size > 1_000) due = new Set();
+  reloadUnsettled();
+  draw();
+  setTimeout(tick, 1_000 - client.now() % 1_000);
+}
 
-                const wanted = decodeURIComponent(location.hash.slice(1));
-                if (/^[A-Za-z0-9._-]{1,64}$/.test(wanted)) choose(wanted, false);
-                else loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
-                drawPast();
-                tick();
+const wanted = decodeURIComponent(location.hash.slice(1));
+if (/^[A-Za-z0-9._-]{1,64}$/.test(wanted)) choose(wanted, false);
+else loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
+drawPast();
+tick();
 
-                """#
+"""#
         ),
         DashboardFile(
             name: "health.js",
             type: "text/javascript; charset=utf-8",
             text: #"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The figures at the top, and how the gateway itself does.
+// The figures at the top, and how the gateway itself does.
 
-                import { $, client, onDraw, state } from "./model.js";
-                import { onFirstHistory } from "./timeline.js";
-                import { Bar, Spark, bytes, count, element, latency, mark, rate, say, showIn } from "./plots.js";
+import { $, client, onDraw, state } from "./model.js";
+import { onFirstHistory } from "./timeline.js";
+import { Bar, Spark, bytes, count, element, latency, mark, rate, say, showIn } from "./plots.js";
 
-                /// A limit that was hit within so long is shown as one that is hit now.
-                const HIT_RECENTLY_MS = 60_000;
+/// A limit that was hit within so long is shown as one that is hit now.
+const HIT_RECENTLY_MS = 60_000;
 
-                // MARK: Tiles
+// MARK: Tiles
 
-                const tiles = Object.fromEntries([
-                  ["listeners", "Listeners now", true], ["breaks", "Breaks on air", false], ["batches", "Batches / s", true],
-                  ["outcomes", "Outcomes / s", true], ["notices", "Notices / s", true], ["lag", "Ledger behind", false],
-                ].map(([name, label, hasSpark]) => {
-                  const tile = { value: element("dd", { class: "value" }, "–"), note: element("dd", { class: "note" }), spark: hasSpark ? new Spark() : null };
-                  tile.node = element("dl", { class: "tile", id: `tile-${name}` }, element("dt", {}, label), tile.value, tile.note);
-                  if (tile.spark) tile.node.append(element("dd", { class: "spark-box", "aria-hidden": "true" }, tile.spark.node));
-                  $("tiles").append(tile.node);
-                  return [name, tile];
-                }));
+const tiles = Object.fromEntries([
+  ["listeners", "Listeners now", true], ["breaks", "Breaks on air", false], ["batches", "Batches / s", true],
+  ["outcomes", "Outcomes / s", true], ["notices", "Notices / s", true], ["lag", "Ledger behind", false],
+].map(([name, label, hasSpark]) => {
+  const tile = { value: element("dd", { class: "value" }, "–"), note: element("dd", { class: "note" }), spark: hasSpark ? new Spark() : null };
+  tile.node = element("dl", { class: "tile", id: `tile-${name}` }, element("dt", {}, label), tile.value, tile.note);
+  if (tile.spark) tile.node.append(element("dd", { class: "spark-box", "aria-hidden": "true" }, tile.spark.node));
+  $("tiles").append(tile.node);
+  return [name, tile];
+}));
 
-                function drawTiles() {
-                  const gateway = state.gateway;
-                  if (!gateway) return;
-                  const rates = gateway.rates ?? {};
-                  say(tiles.listeners.value, count(gateway.listeners));
-                  say(tiles.listeners.note, gateway.listenersHTTP ? `${count(gateway.listenersHTTP)} over HTTP` : "");
-                  say(tiles.breaks.value, count(gateway.breaksRunning));
-                  say(tiles.breaks.note, `of ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
-                  say(tiles.batches.value, rate(rates.batches));
-                  say(tiles.outcomes.value, rate(rates.acknowledgements));
-                  say(tiles.notices.value, rate(rates.notices));
-                  const lagSeconds = gateway.ledgerLagSeconds ?? 0;
-                  const lag = gateway.ledgerLagRecords ?? 0;
-                  say(tiles.lag.value, lag === 0 ? "0" : `${count(lag)}`);
-                  say(tiles.lag.note, lag === 0 ? "every record is counted" : `records, ${lagSeconds < 1 ? "under a second" : `${rate(lagSeconds)} s`}`);
-                  mark(tiles.lag.node, "data-level", lagSeconds >= 30 ? "bad" : lagSeconds >= 5 ? "warn" : null);
-                  for (const tile of Object.values(tiles)) tile.spark?.draw();
-                }
+function drawTiles() {
+  const gateway = state.gateway;
+  if (!gateway) return;
+  const rates = gateway.rates ?? {};
+  say(tiles.listeners.value, count(gateway.listeners));
+  say(tiles.listeners.note, gateway.listenersHTTP ? `${count(gateway.listenersHTTP)} over HTTP` : "");
+  say(tiles.breaks.value, count(gateway.breaksRunning));
+  say(tiles.breaks.note, `of ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
+  say(tiles.batches.value, rate(rates.batches));
+  say(tiles.outcomes.value, rate(rates.acknowledgements));
+  say(tiles.notices.value, rate(rates.notices));
+  const lagSeconds = gateway.ledgerLagSeconds ?? 0;
+  const lag = gateway.ledgerLagRecords ?? 0;
+  say(tiles.lag.value, lag === 0 ? "0" : `${count(lag)}`);
+  say(tiles.lag.note, lag === 0 ? "every record is counted" : `records, ${lagSeconds < 1 ? "under a second" : `${rate(lagSeconds)} s`}`);
+  mark(tiles.lag.node, "data-level", lagSeconds >= 30 ? "bad" : lagSeconds >= 5 ? "warn" : null);
+  for (const tile of Object.values(tiles)) tile.spark?.draw();
+}
 
-                // MARK: Health
+// MARK: Health
 
-                const LATENCIES = [
-                  ["noticeMicroseconds", "Notice", "from the publish to its sending"], ["appendMicroseconds", "Append", "what an acknowledgement waits for"],
-                  ["scheduleLateMicroseconds", "Timers", "how late they fire"],
-                ];
-                const resources = new Map();
-                const memory = new Spark();
+const LATENCIES = [
+  ["noticeMicroseconds", "Notice", "from the publish to its sending"], ["appendMicroseconds", "Append", "what an acknowledgement waits for"],
+  ["scheduleLateMicroseconds", "Timers", "how late they fire"],
+];
+const resources = new Map();
+const memory = new Spark();
 
-                function resource(name, label) {
-                  let found = resources.get(name);
-                  if (!found) {
-                    found = { value: element("span", { class: "value" }), note: element("span", { class: "note" }), bar: new Bar("level"), dt: element("dt", {}, label) };
-                    found.node = element("div", { class: "resource" }, found.dt, element("dd", {}, found.value, " ", found.note, found.bar.node));
-                    $("resources").append(found.node);
-                    resources.set(name, found);
-                  }
-                  return found;
-                }
+function resource(name, label) {
+  let found = resources.get(name);
+  if (!found) {
+    found = { value: element("span", { class: "value" }), note: element("span", { class: "note" }), bar: new Bar("level"), dt: element("dt", {}, label) };
+    found.node = element("div", { class: "resource" }, found.dt, element("dd", {}, found.value, " ", found.note, found.bar.node));
+    $("resources").append(found.node);
+    resources.set(name, found);
+  }
+  return found;
+}
 
-                function level(found, part) {
-                  found.bar.show(part);
-                  mark(found.node, "data-level", part >= 0.95 ? "bad" : part >= 0.85 ? "warn" : null);
-                }
+function level(found, part) {
+  found.bar.show(part);
+  mark(found.node, "data-level", part >= 0.95 ? "bad" : part >= 0.85 ? "warn" : null);
+}
 
-                function drawHealth() {
-                  const gateway = state.gateway;
-                  if (!gateway) return;
-                  drawLatency(gateway.latency ?? {});
-                  const disk = gateway.disk ?? {};
-                  const room = resource("disk", "Disk");
-                  say(room.value, `${bytes(disk.free)} free`);
-                  say(room.note, `${bytes(disk.bytes)} taken`);
-                  level(room, disk.free + disk.bytes > 0 ? disk.bytes / (disk.free + disk.bytes) : 0);
-                  const used = resource("memory", "Memory");
-                  say(used.value, bytes(gateway.memoryBytes));
-                  if (used.bar.node.isConnected) used.bar.node.replaceWith(memory.node);
-                  memory.draw();
-                  const descriptors = gateway.descriptors ?? {};
-                  const files = resource("descriptors", "Descriptors");
-                  say(files.value, `${count(descriptors.open)} open`);
-                  say(files.note, `of ${count(descriptors.max)}`);
-                  level(files, descriptors.max ? descriptors.open / descriptors.max : 0);
-                  const ledger = resource("ledger", "Ledger");
-                  const lag = gateway.ledgerLagRecords ?? 0;
-                  say(ledger.value, lag === 0 ? "up to date" : `${count(lag)} records behind`);
-                  say(ledger.note, lag === 0 ? "" : `${rate(gateway.ledgerLagSeconds)} s`);
-                  mark(ledger.bar.node, "hidden", "");
-                  drawLimits(gateway.limits ?? []);
-                  const troubles = (gateway.alarms ?? []).length;
-                  say($("health-count"), troubles ? `${count(troubles)} ${troubles === 1 ? "alarm" : "alarms"}` : "no alarms");
-                }
+function drawHealth() {
+  const gateway = state.gateway;
+  if (!gateway) return;
+  drawLatency(gateway.latency ?? {});
+  const disk = gateway.disk ?? {};
+  const room = resource("disk", "Disk");
+  say(room.value, `${bytes(disk.free)} free`);
+  say(room.note, `${bytes(disk.bytes)} taken`);
+  level(room, disk.free + disk.bytes > 0 ? disk.bytes / (disk.free + disk.bytes) : 0);
+  const used = resource("memory", "Memory");
+  say(used.value, bytes(gateway.memoryBytes));
+  if (used.bar.node.isConnected) used.bar.node.replaceWith(memory.node);
+  memory.draw();
+  const descriptors = gateway.descriptors ?? {};
+  const files = resource("descriptors", "Descriptors");
+  say(files.value, `${count(descriptors.open)} open`);
+  say(files.note, `of ${count(descriptors.max)}`);
+  level(files, descriptors.max ? descriptors.open / descriptors.max : 0);
+  const ledger = resource("ledger", "Ledger");
+  const lag = gateway.ledgerLagRecords ?? 0;
+  say(ledger.value, lag === 0 ? "up to date" : `${count(lag)} records behind`);
+  say(ledger.note, lag === 0 ? "" : `${rate(gateway.ledgerLagSeconds)} s`);
+  mark(ledger.bar.node, "hidden", "");
+  drawLimits(gateway.limits ?? []);
+  const troubles = (gateway.alarms ?? []).length;
+  say($("health-count"), troubles ? `${count(troubles)} ${troubles === 1 ? "alarm" : "alarms"}` : "no alarms");
+}
 
-                function drawLatency(latencies) {
-                  if (!drawLatency.cells) {
-                    drawLatency.cells = new Map();
-                    const body = element("tbody");
-                    for (const [name, word, told] of LATENCIES) {
-                      const cells = { p50: element("td", { class: "number" }), p99: element("td", { class: "number" }) };
-                      drawLatency.cells.set(name, cells);
-                      body.append(element("tr", {}, element("th", { scope: "row" }, word, element("span", { class: "note" }, ` ${told}`)), cells.p50, cells.p99));
-                    }
-                    $("latency").replaceChildren(element("table", { class: "rows compact" },
-                      element("caption", { class: "hidden-text" }, "Latency of the gateway’s own work, of the last minute"),
-                      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "What"), element("th", { scope: "col", class: "number" }, "p50"),
-                        element("th", { scope: "col", class: "number" }, "p99"))), body));
-                  }
-                  // Nothing was measured in the last minute where there is none.
-                  for (const [name, cells] of drawLatency.cells) {
-                    say(cells.p50, latency(latencies[name]?.p50));
-                    say(cells.p99, latency(latencies[name]?.p99));
-                  }
-                }
+function drawLatency(latencies) {
+  if (!drawLatency.cells) {
+    drawLatency.cells = new Map();
+    const body = element("tbody");
+    for (const [name, word, told] of LATENCIES) {
+      const cells = { p50: element("td", { class: "number" }), p99: element("td", { class: "number" }) };
+      drawLatency.cells.set(name, cells);
+      body.append(element("tr", {}, element("th", { scope: "row" }, word, element("span", { class: "note" }, ` ${told}`)), cells.p50, cells.p99));
+    }
+    $("latency").replaceChildren(element("table", { class: "rows compact" },
+      element("caption", { class: "hidden-text" }, "Latency of the gateway’s own work, of the last minute"),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "What"), element("th", { scope: "col", class: "number" }, "p50"),
+        element("th", { scope: "col", class: "number" }, "p99"))), body));
+  }
+  // Nothing was measured in the last minute where there is none.
+  for (const [name, cells] of drawLatency.cells) {
+    say(cells.p50, latency(latencies[name]?.p50));
+    say(cells.p99, latency(latencies[name]?.p99));
+  }
+}
 
-                function drawLimits(limits) {
-                  const now = performance.now();
-                  const hit = [];
-                  for (const each of limits) {
-                    let known = state.limits.get(each.limit);
-                    if (!known) state.limits.set(each.limit, known = { refused: each.refused, at: -Infinity });
-                    if (each.refused > known.refused) known.at = now;
-                    known.refused = each.refused;
-                    if (each.refused > 0) hit.push({ ...each, isNow: now - known.at < HIT_RECENTLY_MS });
-                  }
-                  hit.sort((one, other) => (other.isNow - one.isNow) || (other.refused - one.refused) || one.limit.localeCompare(other.limit));
-                  showIn($("limits"), JSON.stringify(hit), () => [hit.length === 0
-                    ? element("p", { class: "empty" }, limits.length ? `None of ${count(limits.length)} limits was hit.` : "No limit was hit.")
-                    : element("table", { class: "rows compact" }, element("caption", { class: "hidden-text" }, "Limits that were hit since the gateway started"),
-                      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Limit"), element("th", { scope: "col", class: "number" }, "at"),
-                        element("th", { scope: "col", class: "number" }, "refused"))),
-                      element("tbody", {}, ...hit.map((each) => element("tr", { "data-level": each.isNow ? "warn" : undefined },
-                        element("th", { scope: "row" }, each.limit, each.isNow ? element("span", { class: "badge", "data-state": "warn" }, "now") : ""),
-                        element("td", { class: "number" }, each.max === undefined || each.max === null ? "–" : count(each.max)),
-                        element("td", { class: "number" }, count(each.refused))))))]);
-                }
+function drawLimits(limits) {
+  const now = performance.now();
+  const hit = [];
+  for (const each of limits) {
+    let known = state.limits.get(each.limit);
+    if (!known) state.limits.set(each.limit, known = { refused: each.refused, at: -Infinity });
+    if (each.refused > known.refused) known.at = now;
+    known.refused = each.refused;
+    if (each.refused > 0) hit.push({ ...each, isNow: now - known.at < HIT_RECENTLY_MS });
+  }
+  hit.sort((one, other) => (other.isNow - one.isNow) || (other.refused - one.refused) || one.limit.localeCompare(other.limit));
+  showIn($("limits"), JSON.stringify(hit), () => [hit.length === 0
+    ? element("p", { class: "empty" }, limits.length ? `None of ${count(limits.length)} limits was hit.` : "No limit was hit.")
+    : element("table", { class: "rows compact" }, element("caption", { class: "hidden-text" }, "Limits that were hit since the gateway started"),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Limit"), element("th", { scope: "col", class: "number" }, "at"),
+        element("th", { scope: "col", class: "number" }, "refused"))),
+      element("tbody", {}, ...hit.map((each) => element("tr", { "data-level": each.isNow ? "warn" : undefined },
+        element("th", { scope: "row" }, each.limit, each.isNow ? element("span", { class: "badge", "data-state": "warn" }, "now") : ""),
+        element("td", { class: "number" }, each.max === undefined || each.max === null ? "–" : count(each.max)),
+        element("td", { class: "number" }, count(each.refused))))))]);
+}
 
-                // MARK: What the gateway tells
+// MARK: What the gateway tells
 
-                /// One sample of the first history stands for so many values of the small lines, which come once a second.
-                const VALUES_PER_SAMPLE = 10;
-                onFirstHistory(({ samples }) => {
-                  for (const each of samples.slice(-12)) {
-                    for (let value = 0; value < VALUES_PER_SAMPLE; value += 1) {
-                      tiles.listeners.spark.push(each.listeners);
-                      tiles.batches.spark.push(each.batches);
-                      tiles.outcomes.spark.push(each.played + each.ignored + each.failed);
-                      tiles.notices.spark.push(each.notices);
-                    }
-                  }
-                });
-                client.addEventListener("gateway", ({ detail }) => {
-                  tiles.listeners.spark.push(detail.listeners);
-                  tiles.batches.spark.push(detail.rates?.batches);
-                  tiles.outcomes.spark.push(detail.rates?.acknowledgements);
-                  tiles.notices.spark.push(detail.rates?.notices);
-                  memory.push(detail.memoryBytes);
-                });
-                onDraw(drawTiles);
-                onDraw(drawHealth);
+/// One sample of the first history stands for so many values of the small lines, which come once a second.
+const VALUES_PER_SAMPLE = 10;
+onFirstHistory(({ samples }) => {
+  for (const each of samples.slice(-12)) {
+    for (let value = 0; value < VALUES_PER_SAMPLE; value += 1) {
+      tiles.listeners.spark.push(each.listeners);
+      tiles.batches.spark.push(each.batches);
+      tiles.outcomes.spark.push(each.played + each.ignored + each.failed);
+      tiles.notices.spark.push(each.notices);
+    }
+  }
+});
+client.addEventListener("gateway", ({ detail }) => {
+  tiles.listeners.spark.push(detail.listeners);
+  tiles.batches.spark.push(detail.rates?.batches);
+  tiles.outcomes.spark.push(detail.rates?.acknowledgements);
+  tiles.notices.spark.push(detail.rates?.notices);
+  memory.push(detail.memoryBytes);
+});
+onDraw(drawTiles);
+onDraw(drawHealth);
 
-                """#
+"""#
         ),
         DashboardFile(
             name: "history.js",
             type: "text/javascript; charset=utf-8",
             text: #"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The history: breaks and their books, and the requested changes.
+// The history: breaks and their books, and the requested changes.
 
-                import { Refused } from "./client.js";
-                import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
-                import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
+import { Refused } from "./client.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
+import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
 
-                const HISTORY_PER_PAGE = 8;
-                const AUDIT_PER_PAGE = 12;
-                /// How often it is looked whether books are settled.
-                const UNSETTLED_MS = 60_000;
-                /// After so long the counts of a break that is over are final.
-                const SETTLES_AFTER_MS = 600_000;
-                /// The most pages of one file: 500 breaks on each.
-                const CSV_PAGES_MAX = 100;
-                const CSV_PAGE = 500;
+const HISTORY_PER_PAGE = 8;
+const AUDIT_PER_PAGE = 12;
+/// How often it is looked whether books are settled.
+const UNSETTLED_MS = 60_000;
+/// After so long the counts of a break that is over are final.
+const SETTLES_AFTER_MS = 600_000;
+/// The most pages of one file: 500 breaks on each.
+const CSV_PAGES_MAX = 100;
+const CSV_PAGE = 500;
 
-                for (const name of ["books", "audit"]) {
-                  const tab = $(`tab-${name}`);
-                  tab.addEventListener("click", () => showTab(name));
-                  tab.addEventListener("keydown", (event) => {
-                    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-                    event.preventDefault();
-                    const other = name === "books" ? "audit" : "books";
-                    showTab(other);
-                    $(`tab-${other}`).focus();
-                  });
-                }
+for (const name of ["books", "audit"]) {
+  const tab = $(`tab-${name}`);
+  tab.addEventListener("click", () => showTab(name));
+  tab.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    const other = name === "books" ? "audit" : "books";
+    showTab(other);
+    $(`tab-${other}`).focus();
+  });
+}
 
-                function showTab(name) {
-                  state.tab = name;
-                  for (const each of ["books", "audit"]) {
-                    mark($(`tab-${each}`), "aria-selected", String(each === name));
-                    mark($(`tab-${each}`), "tabindex", each === name ? null : "-1");
-                    $(each).hidden = each !== name;
-                  }
-                  // The audit knows no ads, and has no table of its own to download.
-                  for (const each of ["past-ad-field", "past-tools"]) $(each).hidden = name === "audit";
-                  loadPast();
-                }
+function showTab(name) {
+  state.tab = name;
+  for (const each of ["books", "audit"]) {
+    mark($(`tab-${each}`), "aria-selected", String(each === name));
+    mark($(`tab-${each}`), "tabindex", each === name ? null : "-1");
+    $(each).hidden = each !== name;
+  }
+  // The audit knows no ads, and has no table of its own to download.
+  for (const each of ["past-ad-field", "past-tools"]) $(each).hidden = name === "audit";
+  loadPast();
+}
 
-                // MARK: Search
+// MARK: Search
 
-                /// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
-                function dayAt(text, daysLater = 0) {
-                  const [year, month, day] = text.split("-").map(Number);
-                  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
-                }
+/// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
+function dayAt(text, daysLater = 0) {
+  const [year, month, day] = text.split("-").map(Number);
+  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
+}
 
-                /// The search, as parameters of a request. The last day is part of it.
-                function searched(withAd = true) {
-                  const { break: name, ad, from, until } = state.filter;
-                  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
-                }
-                export function isSearching() { return Object.values(state.filter).some(Boolean); }
+/// The search, as parameters of a request. The last day is part of it.
+function searched(withAd = true) {
+  const { break: name, ad, from, until } = state.filter;
+  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
+}
+export function isSearching() { return Object.values(state.filter).some(Boolean); }
 
-                function search() {
-                  const [from, until] = [$("past-from").value, $("past-until").value];
-                  const isTurned = from && until && until < from;
-                  $("past-until").setCustomValidity(isTurned ? "The last day is before the first." : "");
-                  say($("past-problem"), isTurned ? "The last day is before the first." : $("past-break").checkValidity() ? "" : "A break has letters, digits, dots, lines and hyphens.");
-                  if (!$("past-search").checkValidity()) return;
-                  state.filter = { break: $("past-break").value.trim(), ad: $("past-ad").value.trim(), from, until };
-                  startAgain();
-                }
+function search() {
+  const [from, until] = [$("past-from").value, $("past-until").value];
+  const isTurned = from && until && until < from;
+  $("past-until").setCustomValidity(isTurned ? "The last day is before the first." : "");
+  say($("past-problem"), isTurned ? "The last day is before the first." : $("past-break").checkValidity() ? "" : "A break has letters, digits, dots, lines and hyphens.");
+  if (!$("past-search").checkValidity()) return;
+  state.filter = { break: $("past-break").value.trim(), ad: $("past-ad").value.trim(), from, until };
+  startAgain();
+}
 
-                /// The newest page of what is searched for now.
-                function startAgain() {
-                  state.booksBefore = [];
-                  state.auditBefore = [];
-                  state.books = null;
-                  state.audit = null;
-                  state.openBreak = "";
-                  drawPast();
-                  loadPast();
-                }
+/// The newest page of what is searched for now.
+function startAgain() {
+  state.booksBefore = [];
+  state.auditBefore = [];
+  state.books = null;
+  state.audit = null;
+  state.openBreak = "";
+  drawPast();
+  loadPast();
+}
 
-                $("past-search").addEventListener("input", later(search, 300));
-                $("past-search").addEventListener("submit", (event) => {
-                  event.preventDefault();
-                  search();
-                });
-                $("past-by-ad").addEventListener("click", () => {
-                  state.isByAd = !state.isByAd;
-                  mark($("past-by-ad"), "aria-pressed", String(state.isByAd));
-                  announce(state.isByAd ? "Totals by ad" : "Breaks one by one");
-                  startAgain();
-                });
-                $("past-csv").addEventListener("click", async () => {
-                  if (!state.chosen || $("past-csv").getAttribute("aria-disabled")) return;
-                  disable($("past-csv"), true);
-                  try {
-                    await download();
-                  } catch (error) {
-                    complain(error);
-                    say($("past-problem"), error.message);
-                  }
-                  disable($("past-csv"), false);
-                });
+$("past-search").addEventListener("input", later(search, 300));
+$("past-search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  search();
+});
+$("past-by-ad").addEventListener("click", () => {
+  state.isByAd = !state.isByAd;
+  mark($("past-by-ad"), "aria-pressed", String(state.isByAd));
+  announce(state.isByAd ? "Totals by ad" : "Breaks one by one");
+  startAgain();
+});
+$("past-csv").addEventListener("click", async () => {
+  if (!state.chosen || $("past-csv").getAttribute("aria-disabled")) return;
+  disable($("past-csv"), true);
+  try {
+    await download();
+  } catch (error) {
+    complain(error);
+    say($("past-problem"), error.message);
+  }
+  disable($("past-csv"), false);
+});
 
-                /// Saves all that is searched for as one table.
-                async function download() {
-                  const { chosen, isByAd } = state;
-                  const parts = [];
-                  let path = isByAd ? "v1/reports/ads" : "v1/reports";
-                  let query = { stream: chosen, ...searched(), ...(isByAd ? {} : { limit: CSV_PAGE }) };
-                  for (let page = 0; path && page < CSV_PAGES_MAX; page += 1) {
-                    const { text, next } = await client.ask("GET", path, { query, headers: { Accept: "text/csv" } });
-                    // Each page begins with the names of the columns.
-                    parts.push(page ? text.slice(text.indexOf("\n") + 1) : text);
-                    path = next?.replace(/^\//, "");
-                    query = {};
-                  }
-                  if (path) say($("past-problem"), "The file has the newest breaks only: search for less at a time.");
-                  // The mark tells spreadsheets that it is UTF-8.
-                  const address = URL.createObjectURL(new Blob(["\uFEFF", ...parts], { type: "text/csv;charset=utf-8" }));
-                  element("a", { href: address, download: `cuecast-${chosen}${isByAd ? "-ads" : ""}.csv` }).click();
-                  setTimeout(() => URL.revokeObjectURL(address), 60_000);
-                  announce("The table is downloaded");
-                }
+/// Saves all that is searched for as one table.
+async function download() {
+  const { chosen, isByAd } = state;
+  const parts = [];
+  let path = isByAd ? "v1/reports/ads" : "v1/reports";
+  let query = { stream: chosen, ...searched(), ...(isByAd ? {} : { limit: CSV_PAGE }) };
+  for (let page = 0; path && page < CSV_PAGES_MAX; page += 1) {
+    const { text, next } = await client.ask("GET", path, { query, headers: { Accept: "text/csv" } });
+    // Each page begins with the names of the columns.
+    parts.push(page ? text.slice(text.indexOf("\n") + 1) : text);
+    path = next?.replace(/^\//, "");
+    query = {};
+  }
+  if (path) say($("past-problem"), "The file has the newest breaks only: search for less at a time.");
+  // The mark tells spreadsheets that it is UTF-8.
+  const address = URL.createObjectURL(new Blob(["\uFEFF", ...parts], { type: "text/csv;charset=utf-8" }));
+  element("a", { href: address, download: `cuecast-${chosen}${isByAd ? "-ads" : ""}.csv` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  announce("The table is downloaded");
+}
 
-                // MARK: Pages
+// MARK: Pages
 
-                /// Loads the page of history that is in view.
-                export function loadPast() {
-                  if (!state.chosen) return drawPast();
-                  parts[state.tab].load();
-                }
+/// Loads the page of history that is in view.
+export function loadPast() {
+  if (!state.chosen) return drawPast();
+  parts[state.tab].load();
+}
 
-                /// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
-                function partOf(name, path, limit) {
-                  return new Part(async () => {
-                    const { chosen, filter, isByAd } = state, before = state[`${name}Before`].at(-1);
-                    const isAds = name === "books" && isByAd;
-                    let page;
-                    try {
-                      page = await client.get(isAds ? "v1/reports/ads" : path, { stream: chosen, ...searched(name === "books"), before, ...(isAds ? {} : { limit }) });
-                    } catch (error) {
-                      if (error instanceof Refused && error.status === 400) say($("past-problem"), error.message);
-                      throw error;
-                    }
-                    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1) || filter !== state.filter || isByAd !== state.isByAd) return null;
-                    return () => {
-                      state[name] = page;
-                      drawPast();
-                    };
-                  });
-                }
-                const parts = { books: partOf("books", "v1/reports", HISTORY_PER_PAGE), audit: partOf("audit", "v1/audit", AUDIT_PER_PAGE) };
+/// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
+function partOf(name, path, limit) {
+  return new Part(async () => {
+    const { chosen, filter, isByAd } = state, before = state[`${name}Before`].at(-1);
+    const isAds = name === "books" && isByAd;
+    let page;
+    try {
+      page = await client.get(isAds ? "v1/reports/ads" : path, { stream: chosen, ...searched(name === "books"), before, ...(isAds ? {} : { limit }) });
+    } catch (error) {
+      if (error instanceof Refused && error.status === 400) say($("past-problem"), error.message);
+      throw error;
+    }
+    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1) || filter !== state.filter || isByAd !== state.isByAd) return null;
+    return () => {
+      state[name] = page;
+      drawPast();
+    };
+  });
+}
+const parts = { books: partOf("books", "v1/reports", HISTORY_PER_PAGE), audit: partOf("audit", "v1/audit", AUDIT_PER_PAGE) };
 
-                let unsettledAsked = 0;
-                /// Looks now and then whether the books of a break that is over are settled: no event tells.
-                export function reloadUnsettled() {
-                  const now = client.now();
-                  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
-                  if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
-                  unsettledAsked = performance.now();
-                  loadPast();
-                }
-                function reloadNewest() { if (state.booksBefore.length === 0 && state.auditBefore.length === 0) loadPast(); }
-                /// Soon after a break has changed; not so soon while outcomes come in: what is counted each second is shown without asking.
-                export const reloadPast = later(reloadNewest, 500);
-                export const reloadCounts = later(reloadNewest, 5_000);
+let unsettledAsked = 0;
+/// Looks now and then whether the books of a break that is over are settled: no event tells.
+export function reloadUnsettled() {
+  const now = client.now();
+  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
+  if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
+  unsettledAsked = performance.now();
+  loadPast();
+}
+function reloadNewest() { if (state.booksBefore.length === 0 && state.auditBefore.length === 0) loadPast(); }
+/// Soon after a break has changed; not so soon while outcomes come in: what is counted each second is shown without asking.
+export const reloadPast = later(reloadNewest, 500);
+export const reloadCounts = later(reloadNewest, 5_000);
 
-                /// The totals of a break: those of the last second where it is the one that is counted.
-                function totalOf(each) {
-                  const counts = state.counts.get(state.chosen);
-                  return counts?.break === each.break && counts.funnel ? { ...each.total, ...counts.funnel } : each.total;
-                }
+/// The totals of a break: those of the last second where it is the one that is counted.
+function totalOf(each) {
+  const counts = state.counts.get(state.chosen);
+  return counts?.break === each.break && counts.funnel ? { ...each.total, ...counts.funnel } : each.total;
+}
 
-                export function drawPast() {
-                  const books = $("books"), audit = $("audit");
-                  const list = state.books?.ads ?? state.books?.breaks;
-                  showIn(books, JSON.stringify([state.chosen, list, state.isByAd ? "" : list?.map(totalOf), state.books?.before, state.openBreak, unsettledLine()]), () => {
-                    const pages = state.books ? pager("breaks", state.booksBefore, state.books.before) : "";
-                    if (!list?.length) {
-                      const none = isSearching() ? "No break of this page fits the search." : "No break has been published on this stream yet.";
-                      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? none : "Loading"), isSearching() ? pages : ""];
-                    }
-                    if (state.books.ads) return [adsTable(), pages];
-                    return [element("p", { class: "note settles" }, unsettledLine()), booksTable(), pages];
-                  });
-                  showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
-                    if (!state.audit?.entries.length) {
-                      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? isSearching() ? "No requested change of this page fits the search." : "This stream’s breaks have no requested changes yet." : "Loading"),
-                        isSearching() && state.audit ? pager("lines", state.auditBefore, state.audit.before) : ""];
-                    }
-                    return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
-                  });
-                }
+export function drawPast() {
+  const books = $("books"), audit = $("audit");
+  const list = state.books?.ads ?? state.books?.breaks;
+  showIn(books, JSON.stringify([state.chosen, list, state.isByAd ? "" : list?.map(totalOf), state.books?.before, state.openBreak, unsettledLine()]), () => {
+    const pages = state.books ? pager("breaks", state.booksBefore, state.books.before) : "";
+    if (!list?.length) {
+      const none = isSearching() ? "No break of this page fits the search." : "No break has been published on this stream yet.";
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? none : "Loading"), isSearching() ? pages : ""];
+    }
+    if (state.books.ads) return [adsTable(), pages];
+    return [element("p", { class: "note settles" }, unsettledLine()), booksTable(), pages];
+  });
+  showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
+    if (!state.audit?.entries.length) {
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? isSearching() ? "No requested change of this page fits the search." : "This stream’s breaks have no requested changes yet." : "Loading"),
+        isSearching() && state.audit ? pager("lines", state.auditBefore, state.audit.before) : ""];
+    }
+    return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
+  });
+}
 
-                /// The books of a break in a word: the state for its badge, the word, and what it means.
-                function verdictOf(each, fate) {
-                  if (fate) return [fate, STATE_WORDS[fate]];
-                  if (!each.balanced) return ["unbalanced", "Not balanced"];
-                  // Of those that are not final one line above the table tells.
-                  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
-                }
+/// The books of a break in a word: the state for its badge, the word, and what it means.
+function verdictOf(each, fate) {
+  if (fate) return [fate, STATE_WORDS[fate]];
+  if (!each.balanced) return ["unbalanced", "Not balanced"];
+  // Of those that are not final one line above the table tells.
+  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
+}
 
-                const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-                /// Which counts may still change, and until when: said once for all rows.
-                function unsettledLine() {
-                  if (state.isByAd) return "";
-                  const now = client.now();
-                  const over = (state.books?.breaks ?? []).filter((each) => !each.settled && !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now);
-                  if (!over.length) return "";
-                  const ends = over.map(endOf);
-                  const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
-                  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
-                }
+/// Which counts may still change, and until when: said once for all rows.
+function unsettledLine() {
+  if (state.isByAd) return "";
+  const now = client.now();
+  const over = (state.books?.breaks ?? []).filter((each) => !each.settled && !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now);
+  if (!over.length) return "";
+  const ends = over.map(endOf);
+  const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
+  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
+}
 
-                /// The cells of counts, each with the name that stands before it where rows are stacked.
-                function countCells(counts) {
-                  return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
-                }
+/// The cells of counts, each with the name that stands before it where rows are stacked.
+function countCells(counts) {
+  return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
+}
 
-                function headOf(...columns) {
-                  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
-                }
-                const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
+function headOf(...columns) {
+  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
+}
+const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
 
-                /// The totals of each ad over all breaks that are searched for.
-                function adsTable() {
-                  const { ads, breaks } = state.books;
-                  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-                    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
-                    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
-                    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
-                      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
-                      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
-                }
+/// The totals of each ad over all breaks that are searched for.
+function adsTable() {
+  const { ads, breaks } = state.books;
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
+    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
+    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
+      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
+      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
+}
 
-                function booksTable() {
-                  const now = client.now();
-                  const body = element("tbody", { role: "rowgroup" });
-                  for (const each of state.books.breaks) {
-                    const isShown = state.openBreak === each.break;
-                    const button = element("button", {
-                      type: "button", class: "name", "aria-expanded": String(isShown), data: { key: `break ${each.break}` },
-                      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); draw(); } },
-                    }, each.break);
-                    const fate = each.cancelled ? "cancelled" : each.expired ? "expired" : "";
-                    const [verdict, word, title] = verdictOf(each, fate);
-                    const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
-                    // On a phone the verdict stands below the name: the last column is far away there.
-                    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
-                      element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
-                      ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
-                    if (isShown) {
-                      for (const ad of each.ads) {
-                        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
-                          ad.variantName ? " of the variant " : "", element("bdi", {}, ad.variantName ?? ""))),
-                          element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
-                          ...countCells(ad.counts),
-                          element("td", { class: "when-wide", role: "cell" }, ad.counts.balanced ? "" : "Not balanced")));
-                      }
-                      const facts = [
-                        `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
-                        each.total.clicked && `${count(each.total.clicked)} clicked`, each.total.repeats && `${count(each.total.repeats)} repeats`,
-                        each.total.contradictions && `${count(each.total.contradictions)} contradictions`,
-                        ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
-                        each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
-                      ].filter(Boolean).join(" · ");
-                      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
-                    }
-                  }
-                  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-                    element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
-                    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
-                }
+function booksTable() {
+  const now = client.now();
+  const body = element("tbody", { role: "rowgroup" });
+  for (const each of state.books.breaks) {
+    const isShown = state.openBreak === each.break;
+    const button = element("button", {
+      type: "button", class: "name", "aria-expanded": String(isShown), data: { key: `break ${each.break}` },
+      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); draw(); } },
+    }, each.break);
+    const fate = each.cancelled ? "cancelled" : each.expired ? "expired" : "";
+    const [verdict, word, title] = verdictOf(each, fate);
+    const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
+    // On a phone the verdict stands below the name: the last column is far away there.
+    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
+      element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
+      ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
+    if (isShown) {
+      for (const ad of each.ads) {
+        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
+          ad.variantName ? " of the variant " : "", element("bdi", {}, ad.variantName ?? ""))),
+          element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
+          ...countCells(ad.counts),
+          element("td", { class: "when-wide", role: "cell" }, ad.counts.balanced ? "" : "Not balanced")));
+      }
+      const facts = [
+        `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
+        each.total.clicked && `${count(each.total.clicked)} clicked`, each.total.repeats && `${count(each.total.repeats)} repeats`,
+        each.total.contradictions && `${count(each.total.contradictions)} contradictions`,
+        ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
+        each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
+      ].filter(Boolean).join(" · ");
+      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
+    }
+  }
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
+    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
+}
 
-                function auditTable() {
-                  const now = client.now();
-                  const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-                  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-                    element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
-                    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
-                    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
-                      cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
-                      cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
-                      cell("asked for", each.action), cell("break", each.break ?? "–"),
-                      cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
-                        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
-                }
+function auditTable() {
+  const now = client.now();
+  const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
+    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
+    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
+      cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
+      cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
+      cell("asked for", each.action), cell("break", each.break ?? "–"),
+      cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
+        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
+}
 
-                /// Older and newer pages of a list that is told newest first.
-                function pager(what, stack, before) {
-                  if (before === undefined && stack.length === 0) return "";
-                  const go = (change) => () => { change(); loadPast(); };
-                  const newer = element("button", { type: "button", class: "quiet", data: { key: "newer" }, on: { click: go(() => stack.pop()) } }, "Newer");
-                  const older = element("button", { type: "button", class: "quiet", data: { key: "older" }, on: { click: go(() => { if (before !== undefined) stack.push(before); }) } }, "Older");
-                  disable(newer, stack.length === 0);
-                  disable(older, before === undefined);
-                  return element("nav", { class: "pager", "aria-label": `Pages of ${what}` }, newer, element("span", {}, stack.length ? `page ${stack.length + 1}` : "the newest"), older);
-                }
+/// Older and newer pages of a list that is told newest first.
+function pager(what, stack, before) {
+  if (before === undefined && stack.length === 0) return "";
+  const go = (change) => () => { change(); loadPast(); };
+  const newer = element("button", { type: "button", class: "quiet", data: { key: "newer" }, on: { click: go(() => stack.pop()) } }, "Newer");
+  const older = element("button", { type: "button", class: "quiet", data: { key: "older" }, on: { click: go(() => { if (before !== undefined) stack.push(before); }) } }, "Older");
+  disable(newer, stack.length === 0);
+  disable(older, before === undefined);
+  return element("nav", { class: "pager", "aria-label": `Pages of ${what}` }, newer, element("span", {}, stack.length ? `page ${stack.length + 1}` : "the newest"), older);
+}
 
-                """#
+"""#
         ),
         DashboardFile(
             name: "index.html",
             type: "text/html; charset=utf-8",
             text: ##"""
-                <!doctype html>
-                <!-- SPDX-License-Identifier: Apache-2.0 -->
-                <!-- Copyright (c) 2026 the Cuecast authors -->
-                <html lang="en">
-                <head>
-                  <meta charset="utf-8">
-                  <meta name="viewport" content="width=device-width, initial-scale=1">
-                  <meta name="color-scheme" content="light dark">
-                  <title>Cuecast</title>
-                  <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%231f5fd6'/%3E%3Cpath d='M10 11v10M16 7v18M22 11v10' stroke='white' stroke-width='3.2' stroke-linecap='round'/%3E%3C/svg%3E">
-                  <link rel="stylesheet" href="dashboard/dashboard.css">
-                  <script type="module" src="dashboard/dashboard.js"></script>
-                </head>
-                <body>
-                  <a class="skip" href="#streams">Skip to the streams</a>
+<!doctype html>
+<!-- SPDX-License-Identifier: Apache-2.0 -->
+<!-- Copyright (c) 2026 the Cuecast authors -->
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>Cuecast</title>
+  <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%231f5fd6'/%3E%3Cpath d='M10 11v10M16 7v18M22 11v10' stroke='white' stroke-width='3.2' stroke-linecap='round'/%3E%3C/svg%3E">
+  <link rel="stylesheet" href="dashboard/dashboard.css">
+  <script type="module" src="dashboard/dashboard.js"></script>
+</head>
+<body>
+  <a class="skip" href="#streams">Skip to the streams</a>
 
-                  <header class="top">
-                    <div class="brand">
-                      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
-                        <rect width="32" height="32" rx="8"/>
-                        <path d="M10 11v10M16 7v18M22 11v10"/>
-                      </svg>
-                      <h1>Cuecast</h1>
-                      <p class="host"><span id="host"></span> <span id="version"></span></p>
-                    </div>
-                    <p class="link" id="link" data-state="connecting"><span class="dot" aria-hidden="true"></span><span id="link-text">Connecting</span></p>
-                    <p class="clock"><span class="clock-label">Gateway’s clock</span> <time id="clock">--:--:--</time></p>
-                    <div class="tools">
-                      <button type="button" class="quiet" id="theme">Colours: auto</button>
-                      <button type="button" class="quiet" id="token">Enter a token</button>
-                    </div>
-                  </header>
+  <header class="top">
+    <div class="brand">
+      <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+        <rect width="32" height="32" rx="8"/>
+        <path d="M10 11v10M16 7v18M22 11v10"/>
+      </svg>
+      <h1>Cuecast</h1>
+      <p class="host"><span id="host"></span> <span id="version"></span></p>
+    </div>
+    <p class="link" id="link" data-state="connecting"><span class="dot" aria-hidden="true"></span><span id="link-text">Connecting</span></p>
+    <p class="clock"><span class="clock-label">Gateway’s clock</span> <time id="clock">--:--:--</time></p>
+    <div class="tools">
+      <button type="button" class="quiet" id="theme">Colours: auto</button>
+      <button type="button" class="quiet" id="token">Enter a token</button>
+    </div>
+  </header>
 
-                  <noscript><p class="notice">This page needs JavaScript. <code>cuecast top</code> and <a href="v1">the HTTP API</a> do not.</p></noscript>
-                  <div id="notices" role="alert"></div>
-                  <p id="said" class="hidden-text" role="status"></p>
-                  <p id="toast" class="toast" aria-hidden="true" hidden></p>
+  <noscript><p class="notice">This page needs JavaScript. <code>cuecast top</code> and <a href="v1">the HTTP API</a> do not.</p></noscript>
+  <div id="notices" role="alert"></div>
+  <p id="said" class="hidden-text" role="status"></p>
+  <p id="toast" class="toast" aria-hidden="true" hidden></p>
 
-                  <main id="main">
-                    <section class="tiles" aria-label="The gateway now" id="tiles"></section>
+  <main id="main">
+    <section class="tiles" aria-label="The gateway now" id="tiles"></section>
 
-                    <section class="panel timeline" aria-labelledby="timeline-title" id="timeline">
-                      <div class="panel-head">
-                        <h2 id="timeline-title">Over time</h2>
-                        <p class="count" id="timeline-about"></p>
-                        <div class="choices" id="timeline-spans" role="group" aria-label="How far back"></div>
-                      </div>
-                      <div class="timeline-body">
-                        <figure><figcaption>Listeners</figcaption><div class="timeline-plot" id="timeline-listeners"></div></figure>
-                        <figure><figcaption>Outcomes / s: <span class="key key-played">played</span> <span class="key key-ignored">ignored</span> <span class="key key-failed">failed</span></figcaption><div class="timeline-plot" id="timeline-outcomes"></div></figure>
-                      </div>
-                    </section>
+    <section class="panel timeline" aria-labelledby="timeline-title" id="timeline">
+      <div class="panel-head">
+        <h2 id="timeline-title">Over time</h2>
+        <p class="count" id="timeline-about"></p>
+        <div class="choices" id="timeline-spans" role="group" aria-label="How far back"></div>
+      </div>
+      <div class="timeline-body">
+        <figure><figcaption>Listeners</figcaption><div class="timeline-plot" id="timeline-listeners"></div></figure>
+        <figure><figcaption>Outcomes / s: <span class="key key-played">played</span> <span class="key key-ignored">ignored</span> <span class="key key-failed">failed</span></figcaption><div class="timeline-plot" id="timeline-outcomes"></div></figure>
+      </div>
+    </section>
 
-                    <section class="pins" id="pins" aria-label="Pinned streams" hidden></section>
+    <section class="pins" id="pins" aria-label="Pinned streams" hidden></section>
 
-                    <div class="columns">
-                      <section class="panel streams" aria-labelledby="streams-title" id="streams" tabindex="-1">
-                        <div class="panel-head">
-                          <h2 id="streams-title">Streams</h2>
-                          <p class="count" id="streams-count"></p>
-                        </div>
-                        <form role="search" id="search-form">
-                          <label class="hidden-text" for="search">Search streams</label>
-                          <input id="search" type="search" placeholder="Search streams" autocomplete="off" spellcheck="false" maxlength="64">
-                        </form>
-                        <div class="table-box">
-                          <table class="rows" id="stream-table">
-                            <caption class="hidden-text">Streams, with the listeners that each has now, and its running or next break</caption>
-                            <thead><tr><th scope="col">Stream</th><th scope="col">Break</th><th scope="col" class="number">Listeners</th></tr></thead>
-                            <tbody id="stream-rows"></tbody>
-                          </table>
-                          <p class="empty" id="streams-empty" hidden></p>
-                        </div>
-                        <nav class="pager" aria-label="Pages of streams" id="streams-pager" hidden>
-                          <button type="button" class="quiet" id="streams-before">Previous</button>
-                          <span id="streams-place"></span>
-                          <button type="button" class="quiet" id="streams-after">Next</button>
-                        </nav>
-                      </section>
+    <div class="columns">
+      <section class="panel streams" aria-labelledby="streams-title" id="streams" tabindex="-1">
+        <div class="panel-head">
+          <h2 id="streams-title">Streams</h2>
+          <p class="count" id="streams-count"></p>
+        </div>
+        <form role="search" id="search-form">
+          <label class="hidden-text" for="search">Search streams</label>
+          <input id="search" type="search" placeholder="Search streams" autocomplete="off" spellcheck="false" maxlength="64">
+        </form>
+        <div class="table-box">
+          <table class="rows" id="stream-table">
+            <caption class="hidden-text">Streams, with the listeners that each has now, and its running or next break</caption>
+            <thead><tr><th scope="col">Stream</th><th scope="col">Break</th><th scope="col" class="number">Listeners</th></tr></thead>
+            <tbody id="stream-rows"></tbody>
+          </table>
+          <p class="empty" id="streams-empty" hidden></p>
+        </div>
+        <nav class="pager" aria-label="Pages of streams" id="streams-pager" hidden>
+          <button type="button" class="quiet" id="streams-before">Previous</button>
+          <span id="streams-place"></span>
+          <button type="button" class="quiet" id="streams-after">Next</button>
+        </nav>
+      </section>
 
-                      <div class="detail">
-                        <section class="panel" aria-labelledby="stream-title" id="stream">
-                          <div class="panel-head">
-                            <h2 id="stream-title" tabindex="-1">No stream chosen</h2>
-                            <p class="count" id="stream-listeners"></p>
-                            <button type="button" class="quiet" id="pin" aria-pressed="false" hidden>Pin</button>
-                            <button type="button" class="primary" id="publish" hidden>Publish a test break</button>
-                          </div>
-                          <div class="breaks" id="breaks"></div>
-                        </section>
+      <div class="detail">
+        <section class="panel" aria-labelledby="stream-title" id="stream">
+          <div class="panel-head">
+            <h2 id="stream-title" tabindex="-1">No stream chosen</h2>
+            <p class="count" id="stream-listeners"></p>
+            <button type="button" class="quiet" id="pin" aria-pressed="false" hidden>Pin</button>
+            <button type="button" class="primary" id="publish" hidden>Publish a test break</button>
+          </div>
+          <div class="breaks" id="breaks"></div>
+        </section>
 
-                        <section class="panel" aria-labelledby="funnel-title" id="funnel">
-                          <div class="panel-head">
-                            <h2 id="funnel-title">What listeners did</h2>
-                            <p class="count" id="funnel-about"></p>
-                          </div>
-                          <div class="funnel-body">
-                            <table class="funnel" id="funnel-table" role="table">
-                              <caption class="hidden-text">From notice to outcome: how many, and which share</caption>
-                              <thead class="hidden-text">
-                                <tr><th scope="col">Step</th><th scope="col">Share as a bar</th><th scope="col">Count</th><th scope="col">Share</th></tr>
-                              </thead>
-                              <tbody id="funnel-rows" role="rowgroup"></tbody>
-                            </table>
-                            <figure class="course">
-                              <div id="course"></div>
-                              <figcaption id="course-caption"></figcaption>
-                            </figure>
-                          </div>
-                        </section>
+        <section class="panel" aria-labelledby="funnel-title" id="funnel">
+          <div class="panel-head">
+            <h2 id="funnel-title">What listeners did</h2>
+            <p class="count" id="funnel-about"></p>
+          </div>
+          <div class="funnel-body">
+            <table class="funnel" id="funnel-table" role="table">
+              <caption class="hidden-text">From notice to outcome: how many, and which share</caption>
+              <thead class="hidden-text">
+                <tr><th scope="col">Step</th><th scope="col">Share as a bar</th><th scope="col">Count</th><th scope="col">Share</th></tr>
+              </thead>
+              <tbody id="funnel-rows" role="rowgroup"></tbody>
+            </table>
+            <figure class="course">
+              <div id="course"></div>
+              <figcaption id="course-caption"></figcaption>
+            </figure>
+          </div>
+        </section>
 
-                        <section class="panel" aria-labelledby="past-title" id="past">
-                          <h2 class="hidden-text" id="past-title">History</h2>
-                          <div class="tabs" role="tablist" aria-labelledby="past-title">
-                            <button type="button" role="tab" id="tab-books" aria-controls="books" aria-selected="true">Breaks and their books</button>
-                            <button type="button" role="tab" id="tab-audit" aria-controls="audit" aria-selected="false" tabindex="-1">Audit</button>
-                          </div>
-                          <form role="search" id="past-search" aria-label="Search the history">
-                            <div class="field"><label for="past-break">Break</label><input id="past-break" type="text" placeholder="whole name" autocomplete="off" spellcheck="false" maxlength="64" pattern="[A-Za-z0-9._\-]{1,64}"></div>
-                            <div class="field" id="past-ad-field"><label for="past-ad">Ad</label><input id="past-ad" type="text" placeholder="whole id" autocomplete="off" spellcheck="false" maxlength="128"></div>
-                            <div class="field"><label for="past-from">From</label><input id="past-from" type="date"></div>
-                            <div class="field"><label for="past-until">To</label><input id="past-until" type="date"></div>
-                            <div class="past-tools" id="past-tools">
-                              <button type="button" class="quiet" id="past-by-ad" aria-pressed="false">By ad</button>
-                              <button type="button" class="quiet" id="past-csv">Download CSV</button>
-                            </div>
-                          </form>
-                          <p class="note" id="past-problem" role="status"></p>
-                          <div role="tabpanel" id="books" aria-labelledby="tab-books" tabindex="0"></div>
-                          <div role="tabpanel" id="audit" aria-labelledby="tab-audit" tabindex="0" hidden></div>
-                        </section>
-                      </div>
+        <section class="panel" aria-labelledby="past-title" id="past">
+          <h2 class="hidden-text" id="past-title">History</h2>
+          <div class="tabs" role="tablist" aria-labelledby="past-title">
+            <button type="button" role="tab" id="tab-books" aria-controls="books" aria-selected="true">Breaks and their books</button>
+            <button type="button" role="tab" id="tab-audit" aria-controls="audit" aria-selected="false" tabindex="-1">Audit</button>
+          </div>
+          <form role="search" id="past-search" aria-label="Search the history">
+            <div class="field"><label for="past-break">Break</label><input id="past-break" type="text" placeholder="whole name" autocomplete="off" spellcheck="false" maxlength="64" pattern="[A-Za-z0-9._\-]{1,64}"></div>
+            <div class="field" id="past-ad-field"><label for="past-ad">Ad</label><input id="past-ad" type="text" placeholder="whole id" autocomplete="off" spellcheck="false" maxlength="128"></div>
+            <div class="field"><label for="past-from">From</label><input id="past-from" type="date"></div>
+            <div class="field"><label for="past-until">To</label><input id="past-until" type="date"></div>
+            <div class="past-tools" id="past-tools">
+              <button type="button" class="quiet" id="past-by-ad" aria-pressed="false">By ad</button>
+              <button type="button" class="quiet" id="past-csv">Download CSV</button>
+            </div>
+          </form>
+          <p class="note" id="past-problem" role="status"></p>
+          <div role="tabpanel" id="books" aria-labelledby="tab-books" tabindex="0"></div>
+          <div role="tabpanel" id="audit" aria-labelledby="tab-audit" tabindex="0" hidden></div>
+        </section>
+      </div>
 
-                      <section class="panel health" aria-labelledby="health-title" id="health">
-                        <div class="panel-head"><h2 id="health-title">Health of the gateway</h2><p class="count" id="health-count"></p></div>
-                        <div class="health-body">
-                          <div><h3 id="latency-title">Latency</h3><div id="latency"></div></div>
-                          <div><h3>Resources</h3><dl class="resources" id="resources"></dl></div>
-                          <div><h3 id="limits-title">Limits</h3><div id="limits"></div></div>
-                        </div>
-                      </section>
-                    </div>
-                  </main>
+      <section class="panel health" aria-labelledby="health-title" id="health">
+        <div class="panel-head"><h2 id="health-title">Health of the gateway</h2><p class="count" id="health-count"></p></div>
+        <div class="health-body">
+          <div><h3 id="latency-title">Latency</h3><div id="latency"></div></div>
+          <div><h3>Resources</h3><dl class="resources" id="resources"></dl></div>
+          <div><h3 id="limits-title">Limits</h3><div id="limits"></div></div>
+        </div>
+      </section>
+    </div>
+  </main>
 
-                  <footer><a href="v1">HTTP API</a> <a href="openapi.json">OpenAPI</a> <a href="metrics">Metrics</a></footer>
-                  <dialog id="dialog" aria-labelledby="dialog-title"></dialog>
-                </body>
-                </html>
+  <footer><a href="v1">HTTP API</a> <a href="openapi.json">OpenAPI</a> <a href="metrics">Metrics</a></footer>
+  <dialog id="dialog" aria-labelledby="dialog-title"></dialog>
+</body>
+</html>
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "model.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The state that all parts of the page share: the gateway, the loaded data, and the time of drawing.
+// The state that all parts of the page share: the gateway, the loaded data, and the time of drawing.
 
-                import { GatewayClient, GatewayGone, Refused } from "./client.js";
-                import { mark } from "./plots.js";
+import { GatewayClient, GatewayGone, Refused } from "./client.js";
+import { mark } from "./plots.js";
 
-                const OPEN_STATES = ["scheduled", "cued", "announced", "live"];
-                export const STATE_WORDS = {
-                  scheduled: "Scheduled", cued: "Cued", announced: "Announced", live: "On air", complete: "Complete",
-                  cancelled: "Cancelled", expired: "Expired",
-                };
+const OPEN_STATES = ["scheduled", "cued", "announced", "live"];
+export const STATE_WORDS = {
+  scheduled: "Scheduled", cued: "Cued", announced: "Announced", live: "On air", complete: "Complete",
+  cancelled: "Cancelled", expired: "Expired",
+};
 
-                export const $ = (id) => document.getElementById(id);
-                export const client = new GatewayClient();
+export const $ = (id) => document.getElementById(id);
+export const client = new GatewayClient();
 
-                /// The loaded data: one page of streams, one stream in detail, one page of its history, and the gateway's state.
-                export const state = {
-                  search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
-                  chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
-                  gateway: null, limits: new Map(), operations: {},
-                  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
-                  filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
-                };
+/// The loaded data: one page of streams, one stream in detail, one page of its history, and the gateway's state.
+export const state = {
+  search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
+  chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
+  gateway: null, limits: new Map(), operations: {},
+  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+  filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
+};
 
-                /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
-                export function announce(sentence) { $("said").textContent = sentence; }
+/// Says one sentence to those who do not see the page: only what a person would call out in a control room.
+export function announce(sentence) { $("said").textContent = sentence; }
 
-                /// How long the sentence after a change is shown.
-                const TOAST_MS = 6_000;
-                let toastTimer = null;
+/// How long the sentence after a change is shown.
+const TOAST_MS = 6_000;
+let toastTimer = null;
 
-                /// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
-                export function tell(sentence) {
-                  announce(sentence);
-                  const toast = $("toast");
-                  toast.textContent = sentence;
-                  toast.hidden = false;
-                  clearTimeout(toastTimer);
-                  toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
-                }
+/// Shows the result of a change in one sentence. It is above the page for a while, and moves nothing.
+export function tell(sentence) {
+  announce(sentence);
+  const toast = $("toast");
+  toast.textContent = sentence;
+  toast.hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
+}
 
-                const drawings = [];
+const drawings = [];
 
-                /// Has something drawn with each frame in which anything may have changed.
-                export function onDraw(drawing) { drawings.push(drawing); }
+/// Has something drawn with each frame in which anything may have changed.
+export function onDraw(drawing) { drawings.push(drawing); }
 
-                let isDrawing = false;
-                export function draw() {
-                  if (isDrawing) return;
-                  isDrawing = true;
-                  requestAnimationFrame(() => {
-                    isDrawing = false;
-                    for (const drawing of drawings) drawing();
-                  });
-                }
+let isDrawing = false;
+export function draw() {
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(() => {
+    isDrawing = false;
+    for (const drawing of drawings) drawing();
+  });
+}
 
-                /// Runs an action once after a while, however often it is asked for meanwhile.
-                export function later(action, milliseconds) {
-                  let timer = null;
-                  return () => {
-                    timer ??= setTimeout(() => {
-                      timer = null;
-                      action();
-                    }, milliseconds);
-                  };
-                }
+/// Runs an action once after a while, however often it is asked for meanwhile.
+export function later(action, milliseconds) {
+  let timer = null;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      action();
+    }, milliseconds);
+  };
+}
 
-                /// How long until what could not be loaded is asked for again.
-                const RELOAD_MS = 5_000;
+/// How long until what could not be loaded is asked for again.
+const RELOAD_MS = 5_000;
 
-                /// One part of what is known, which is loaded anew whenever it may have changed.
-                ///
-                /// Answers may come in another order than they were asked for: none is taken after a later one. What the gateway had no time for is asked for again,
-                /// since nothing else would bring it while its events go on.
-                export class Part {
-                  #load;
-                  #asked = 0;
-                  #taken = 0;
-                  #retry = null;
+/// One part of what is known, which is loaded anew whenever it may have changed.
+///
+/// Answers may come in another order than they were asked for: none is taken after a later one. What the gateway had no time for is asked for again,
+/// since nothing else would bring it while its events go on.
+export class Part {
+  #load;
+  #asked = 0;
+  #taken = 0;
+  #retry = null;
 
-                  /// - load: asks the gateway, and gives what takes the answer; gives nothing where the answer is of no use any more.
-                  constructor(load) { this.#load = load; }
+  /// - load: asks the gateway, and gives what takes the answer; gives nothing where the answer is of no use any more.
+  constructor(load) { this.#load = load; }
 
-                  async load() {
-                    const asked = this.#asked += 1;
-                    clearTimeout(this.#retry);
-                    try {
-                      const take = await this.#load();
-                      if (!take || asked < this.#taken) return;
-                      this.#taken = asked;
-                      take();
-                      draw();
-                    } catch (error) {
-                      complain(error);
-                      if (asked !== this.#asked || !mayPass(error)) return;
-                      // While the link is down there are no requests: everything is loaded again when it is back.
-                      this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
-                    }
-                  }
-                }
+  async load() {
+    const asked = this.#asked += 1;
+    clearTimeout(this.#retry);
+    try {
+      const take = await this.#load();
+      if (!take || asked < this.#taken) return;
+      this.#taken = asked;
+      take();
+      draw();
+    } catch (error) {
+      complain(error);
+      if (asked !== this.#asked || !mayPass(error)) return;
+      // While the link is down there are no requests: everything is loaded again when it is back.
+      this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
+    }
+  }
+}
 
-                /// Whether what failed may succeed later, unchanged.
-                export function mayPass(error) { return error instanceof GatewayGone || (error instanceof Refused && error.isRetryable); }
+/// Whether what failed may succeed later, unchanged.
+export function mayPass(error) { return error instanceof GatewayGone || (error instanceof Refused && error.isRetryable); }
 
-                /// Has the gateway count the streams that are in view.
-                export function watch() {
-                  const names = state.lines.map((line) => line.stream);
-                  if (state.chosen) names.push(state.chosen);
-                  names.push(...state.pins);
-                  client.watch(names);
-                }
+/// Has the gateway count the streams that are in view.
+export function watch() {
+  const names = state.lines.map((line) => line.stream);
+  if (state.chosen) names.push(state.chosen);
+  names.push(...state.pins);
+  client.watch(names);
+}
 
-                /// A button that cannot be used keeps the focus, so that a keyboard user is not sent to the top of the page.
-                export function disable(button, isDisabled) { mark(button, "aria-disabled", isDisabled ? "true" : null); }
+/// A button that cannot be used keeps the focus, so that a keyboard user is not sent to the top of the page.
+export function disable(button, isDisabled) { mark(button, "aria-disabled", isDisabled ? "true" : null); }
 
-                export function isOpen(each) { return OPEN_STATES.includes(each.state); }
+export function isOpen(each) { return OPEN_STATES.includes(each.state); }
 
-                export function startOf(each) { return each?.start ? Date.parse(each.start) : null; }
-                export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
+export function startOf(each) { return each?.start ? Date.parse(each.start) : null; }
+export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
 
-                /// Where a request failed: what people must know the link says.
-                export function complain(error) {
-                  if (error instanceof GatewayGone || error instanceof Refused) return;
-                  console.error(error);
-                }
+/// Where a request failed: what people must know the link says.
+export function complain(error) {
+  if (error instanceof GatewayGone || error instanceof Refused) return;
+  console.error(error);
+}
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "pins.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // Pinned streams, side by side: who steers several programmes sees all of them, whatever page of the list is shown.
+// Pinned streams, side by side: who steers several programmes sees all of them, whatever page of the list is shown.
 
-                import { $, announce, client, complain, disable, draw, onDraw, startOf, endOf, state, watch } from "./model.js";
-                import { Bar, OUTCOMES, count, element, left, mark, say, share } from "./plots.js";
-                import { choose } from "./stream.js";
+import { $, announce, client, complain, disable, draw, onDraw, startOf, endOf, state, watch } from "./model.js";
+import { Bar, OUTCOMES, count, element, left, mark, say, share } from "./plots.js";
+import { choose } from "./stream.js";
 
-                /// More would not stand side by side.
-                const PINS_MAX = 6;
-                const PINS_KEY = "cuecast.pins";
-                const RELOAD_MS = 200;
+/// More would not stand side by side.
+const PINS_MAX = 6;
+const PINS_KEY = "cuecast.pins";
+const RELOAD_MS = 200;
 
-                try {
-                  const kept = JSON.parse(localStorage.getItem(PINS_KEY) ?? "[]");
-                  if (Array.isArray(kept)) state.pins = kept.filter((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)).slice(0, PINS_MAX);
-                } catch { /* Then none is pinned. */ }
+try {
+  const kept = JSON.parse(localStorage.getItem(PINS_KEY) ?? "[]");
+  if (Array.isArray(kept)) state.pins = kept.filter((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)).slice(0, PINS_MAX);
+} catch { /* Then none is pinned. */ }
 
-                /// The lines of pinned streams, by their names.
-                const lines = new Map();
-                const asked = new Map();
+/// The lines of pinned streams, by their names.
+const lines = new Map();
+const asked = new Map();
 
-                async function load(stream) {
-                  const turn = (asked.get(stream) ?? 0) + 1;
-                  asked.set(stream, turn);
-                  try {
-                    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
-                    if (asked.get(stream) === turn) lines.set(stream, line);
-                  } catch (error) {
-                    // A stream without a listener and a break is none: it stays pinned.
-                    if (error.status === 404 && asked.get(stream) === turn) lines.set(stream, { stream, listeners: 0 });
-                    complain(error);
-                  }
-                  draw();
-                }
-                const timers = new Map();
-                export function reloadPinSoon(stream) {
-                  if (!state.pins.includes(stream) || timers.has(stream)) return;
-                  timers.set(stream, setTimeout(() => {
-                    timers.delete(stream);
-                    load(stream);
-                  }, RELOAD_MS));
-                }
-                export function loadPins() { for (const stream of state.pins) load(stream); }
+async function load(stream) {
+  const turn = (asked.get(stream) ?? 0) + 1;
+  asked.set(stream, turn);
+  try {
+    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
+    if (asked.get(stream) === turn) lines.set(stream, line);
+  } catch (error) {
+    // A stream without a listener and a break is none: it stays pinned.
+    if (error.status === 404 && asked.get(stream) === turn) lines.set(stream, { stream, listeners: 0 });
+    complain(error);
+  }
+  draw();
+}
+const timers = new Map();
+export function reloadPinSoon(stream) {
+  if (!state.pins.includes(stream) || timers.has(stream)) return;
+  timers.set(stream, setTimeout(() => {
+    timers.delete(stream);
+    load(stream);
+  }, RELOAD_MS));
+}
+export function loadPins() { for (const stream of state.pins) load(stream); }
 
-                function setPins(pins) {
-                  state.pins = pins;
-                  try {
-                    if (pins.length) localStorage.setItem(PINS_KEY, JSON.stringify(pins));
-                    else localStorage.removeItem(PINS_KEY);
-                  } catch { /* They last until the next load. */ }
-                  watch();
-                  draw();
-                }
+function setPins(pins) {
+  state.pins = pins;
+  try {
+    if (pins.length) localStorage.setItem(PINS_KEY, JSON.stringify(pins));
+    else localStorage.removeItem(PINS_KEY);
+  } catch { /* They last until the next load. */ }
+  watch();
+  draw();
+}
 
-                function unpin(stream) {
-                  setPins(state.pins.filter((each) => each !== stream));
-                  announce(`${stream} is not pinned any more`);
-                }
+function unpin(stream) {
+  setPins(state.pins.filter((each) => each !== stream));
+  announce(`${stream} is not pinned any more`);
+}
 
-                $("pin").addEventListener("click", () => {
-                  const stream = state.chosen;
-                  if (state.pins.includes(stream)) return unpin(stream);
-                  if (state.pins.length >= PINS_MAX) return announce(`${PINS_MAX} streams are pinned: take one away first.`);
-                  setPins([...state.pins, stream]);
-                  announce(`${stream} is pinned`);
-                  load(stream);
-                });
+$("pin").addEventListener("click", () => {
+  const stream = state.chosen;
+  if (state.pins.includes(stream)) return unpin(stream);
+  if (state.pins.length >= PINS_MAX) return announce(`${PINS_MAX} streams are pinned: take one away first.`);
+  setPins([...state.pins, stream]);
+  announce(`${stream} is pinned`);
+  load(stream);
+});
 
-                const cards = new Map();
-                function makeCard(stream) {
-                  const card = {
-                    name: element("button", { type: "button", class: "name", on: { click: () => choose(stream, true) } }, stream),
-                    badge: element("span", { class: "badge" }), time: element("p", { class: "countdown" }), note: element("p", { class: "note" }),
-                    listeners: element("p", { class: "facts" }), bar: new Bar("time"), list: element("dl", { class: "pin-counts" }), numbers: new Map(),
-                  };
-                  for (const kind of ["delivered", ...OUTCOMES]) {
-                    const value = element("dd", {});
-                    card.numbers.set(kind, value);
-                    card.list.append(element("div", { class: `pin-${kind}` }, element("dt", {}, kind), value));
-                  }
-                  card.away = element("button", { type: "button", class: "quiet", "aria-label": `Unpin ${stream}`, on: { click: () => {
-                    unpin(stream);
-                    (document.querySelector("#pins button.name") ?? $("stream-title")).focus();
-                  } } }, "Unpin");
-                  card.node = element("article", { class: "pin", "aria-label": `Stream ${stream}` },
-                    element("div", { class: "pin-head" }, element("h3", {}, card.name), card.badge, card.away),
-                    element("div", { class: "break-time" }, card.time, card.note), card.bar.node, card.listeners, card.list);
-                  return card;
-                }
+const cards = new Map();
+function makeCard(stream) {
+  const card = {
+    name: element("button", { type: "button", class: "name", on: { click: () => choose(stream, true) } }, stream),
+    badge: element("span", { class: "badge" }), time: element("p", { class: "countdown" }), note: element("p", { class: "note" }),
+    listeners: element("p", { class: "facts" }), bar: new Bar("time"), list: element("dl", { class: "pin-counts" }), numbers: new Map(),
+  };
+  for (const kind of ["delivered", ...OUTCOMES]) {
+    const value = element("dd", {});
+    card.numbers.set(kind, value);
+    card.list.append(element("div", { class: `pin-${kind}` }, element("dt", {}, kind), value));
+  }
+  card.away = element("button", { type: "button", class: "quiet", "aria-label": `Unpin ${stream}`, on: { click: () => {
+    unpin(stream);
+    (document.querySelector("#pins button.name") ?? $("stream-title")).focus();
+  } } }, "Unpin");
+  card.node = element("article", { class: "pin", "aria-label": `Stream ${stream}` },
+    element("div", { class: "pin-head" }, element("h3", {}, card.name), card.badge, card.away),
+    element("div", { class: "break-time" }, card.time, card.note), card.bar.node, card.listeners, card.list);
+  return card;
+}
 
-                function drawPins() {
-                  const now = client.now();
-                  const box = $("pins");
-                  box.hidden = state.pins.length === 0;
-                  for (const stream of [...cards.keys()]) {
-                    if (state.pins.includes(stream)) continue;
-                    cards.get(stream).node.remove();
-                    cards.delete(stream);
-                  }
-                  for (const stream of state.pins) {
-                    let card = cards.get(stream);
-                    if (!card) {
-                      cards.set(stream, card = makeCard(stream));
-                      box.append(card.node);
-                    }
-                    drawCard(card, stream, now);
-                  }
-                  const isPinned = state.pins.includes(state.chosen);
-                  $("pin").hidden = !state.chosen;
-                  mark($("pin"), "aria-pressed", String(isPinned));
-                  say($("pin"), isPinned ? "Pinned" : "Pin");
-                  disable($("pin"), !isPinned && state.pins.length >= PINS_MAX);
-                }
+function drawPins() {
+  const now = client.now();
+  const box = $("pins");
+  box.hidden = state.pins.length === 0;
+  for (const stream of [...cards.keys()]) {
+    if (state.pins.includes(stream)) continue;
+    cards.get(stream).node.remove();
+    cards.delete(stream);
+  }
+  for (const stream of state.pins) {
+    let card = cards.get(stream);
+    if (!card) {
+      cards.set(stream, card = makeCard(stream));
+      box.append(card.node);
+    }
+    drawCard(card, stream, now);
+  }
+  const isPinned = state.pins.includes(state.chosen);
+  $("pin").hidden = !state.chosen;
+  mark($("pin"), "aria-pressed", String(isPinned));
+  say($("pin"), isPinned ? "Pinned" : "Pin");
+  disable($("pin"), !isPinned && state.pins.length >= PINS_MAX);
+}
 
-                function drawCard(card, stream, now) {
-                  const line = lines.get(stream), counts = state.counts.get(stream);
-                  const listeners = counts?.listeners ?? line?.listeners;
-                  // A break starts and ends without a message.
-                  const running = line?.running && (endOf(line.running) ?? Infinity) > now ? line.running : startOf(line?.next) !== null && startOf(line?.next) <= now ? line.next : null;
-                  const next = running === line?.next ? null : line?.next;
-                  const start = startOf(running), end = endOf(running);
-                  mark(card.node, "data-state", running ? "live" : null);
-                  mark(card.node, "aria-current", stream === state.chosen ? "true" : null);
-                  mark(card.badge, "data-state", running ? "live" : next?.state);
-                  say(card.badge, running ? "On air" : next ? (next.start ? "Next" : "Cued") : "");
-                  say(card.time, running ? (end === null ? "open" : left(end - now)) : next?.start ? left(startOf(next) - now) : "–");
-                  say(card.note, running ? `${end === null ? "until it is ended" : "left"} · ${running.break}` : next ? `${next.start ? "to its start" : "held"} · ${next.break}` : "no break to come");
-                  mark(card.bar.node, "hidden", running ? null : "");
-                  card.bar.show(end === null || start === null ? 1 : (now - start) / (end - start));
-                  say(card.listeners, listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}${counts?.break ? ` · counts of ${counts.break}` : ""}`);
-                  for (const [kind, node] of card.numbers) {
-                    const number = counts?.funnel?.[kind];
-                    const part = kind === "delivered" || number === undefined ? "" : share(number, counts.funnel.delivered);
-                    say(node, number === undefined ? "–" : part ? `${count(number)} (${part})` : count(number));
-                  }
-                }
+function drawCard(card, stream, now) {
+  const line = lines.get(stream), counts = state.counts.get(stream);
+  const listeners = counts?.listeners ?? line?.listeners;
+  // A break starts and ends without a message.
+  const running = line?.running && (endOf(line.running) ?? Infinity) > now ? line.running : startOf(line?.next) !== null && startOf(line?.next) <= now ? line.next : null;
+  const next = running === line?.next ? null : line?.next;
+  const start = startOf(running), end = endOf(running);
+  mark(card.node, "data-state", running ? "live" : null);
+  mark(card.node, "aria-current", stream === state.chosen ? "true" : null);
+  mark(card.badge, "data-state", running ? "live" : next?.state);
+  say(card.badge, running ? "On air" : next ? (next.start ? "Next" : "Cued") : "");
+  say(card.time, running ? (end === null ? "open" : left(end - now)) : next?.start ? left(startOf(next) - now) : "–");
+  say(card.note, running ? `${end === null ? "until it is ended" : "left"} · ${running.break}` : next ? `${next.start ? "to its start" : "held"} · ${next.break}` : "no break to come");
+  mark(card.bar.node, "hidden", running ? null : "");
+  card.bar.show(end === null || start === null ? 1 : (now - start) / (end - start));
+  say(card.listeners, listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}${counts?.break ? ` · counts of ${counts.break}` : ""}`);
+  for (const [kind, node] of card.numbers) {
+    const number = counts?.funnel?.[kind];
+    const part = kind === "delivered" || number === undefined ? "" : share(number, counts.funnel.delivered);
+    say(node, number === undefined ? "–" : part ? `${count(number)} (${part})` : count(number));
+  }
+}
 
-                onDraw(drawPins);
+onDraw(drawPins);
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "plots.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // Elements and plots, made by script: text is only ever set as text.
+// Elements and plots, made by script: text is only ever set as text.
 
-                const SVG = "http://www.w3.org/2000/svg";
+const SVG = "http://www.w3.org/2000/svg";
 
-                /// An element with attributes and children; texts become text, never markup.
-                export function element(name, attributes = {}, ...children) {
-                  return fill(document.createElement(name), attributes, children);
-                }
+/// An element with attributes and children; texts become text, never markup.
+export function element(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
 
-                export function shape(name, attributes = {}, ...children) {
-                  return fill(document.createElementNS(SVG, name), attributes, children);
-                }
+export function shape(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
 
-                function fill(node, attributes, children) {
-                  for (const [key, value] of Object.entries(attributes)) {
-                    if (value === undefined || value === null || value === false) continue;
-                    if (key === "on") for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
-                    else if (key === "data") Object.assign(node.dataset, value);
-                    else node.setAttribute(key, value === true ? "" : value);
-                  }
-                  node.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
-                  return node;
-                }
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key === "on") for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
+    else if (key === "data") Object.assign(node.dataset, value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  return node;
+}
 
-                /// Sets a text where it is another: what stays the same costs nothing, and is not read out again.
-                export function say(node, text) {
-                  if (node.textContent !== String(text)) node.textContent = text;
-                }
+/// Sets a text where it is another: what stays the same costs nothing, and is not read out again.
+export function say(node, text) {
+  if (node.textContent !== String(text)) node.textContent = text;
+}
 
-                export function mark(node, name, value) {
-                  if (value === null || value === undefined || value === false) node.removeAttribute(name);
-                  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
-                }
+export function mark(node, name, value) {
+  if (value === null || value === undefined || value === false) node.removeAttribute(name);
+  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
 
-                /// Replaces what a panel shows where it is something else, and keeps the focus where it was.
-                export function showIn(panel, key, make) {
-                  if (panel.dataset.shown === key) return;
-                  panel.dataset.shown = key;
-                  const focused = panel.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-                  panel.replaceChildren(...make());
-                  if (focused) [...panel.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
-                }
+/// Replaces what a panel shows where it is something else, and keeps the focus where it was.
+export function showIn(panel, key, make) {
+  if (panel.dataset.shown === key) return;
+  panel.dataset.shown = key;
+  const focused = panel.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  panel.replaceChildren(...make());
+  if (focused) [...panel.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
+}
 
-                // MARK: Numbers as people read them
+// MARK: Numbers as people read them
 
-                const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
-                const tenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
 
-                export function count(number) { return Number.isFinite(number) ? whole.format(number) : "–"; }
+export function count(number) { return Number.isFinite(number) ? whole.format(number) : "–"; }
 
-                export function rate(number) {
-                  if (!Number.isFinite(number)) return "–";
-                  return number > 0 && number < 10 ? tenths.format(number) : whole.format(number);
-                }
+export function rate(number) {
+  if (!Number.isFinite(number)) return "–";
+  return number > 0 && number < 10 ? tenths.format(number) : whole.format(number);
+}
 
-                export function share(part, all) {
-                  if (!all) return "";
-                  const percent = part / all * 100;
-                  return percent > 0 && percent < 1 ? "< 1 %" : percent < 100 && percent > 99 ? "> 99 %" : `${Math.round(percent)} %`;
-                }
+export function share(part, all) {
+  if (!all) return "";
+  const percent = part / all * 100;
+  return percent > 0 && percent < 1 ? "< 1 %" : percent < 100 && percent > 99 ? "> 99 %" : `${Math.round(percent)} %`;
+}
 
-                export function bytes(number) {
-                  if (!Number.isFinite(number)) return "–";
-                  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-                  let place = 0;
-                  while (number >= 1_024 && place < units.length - 1) { number /= 1_024; place += 1; }
-                  return `${place === 0 || number >= 100 ? whole.format(number) : tenths.format(number)} ${units[place]}`;
-                }
+export function bytes(number) {
+  if (!Number.isFinite(number)) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let place = 0;
+  while (number >= 1_024 && place < units.length - 1) { number /= 1_024; place += 1; }
+  return `${place === 0 || number >= 100 ? whole.format(number) : tenths.format(number)} ${units[place]}`;
+}
 
-                /// A duration in milliseconds as `0:09`, `12:30` or `1:02:03`.
-                export function span(milliseconds) {
-                  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
-                  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
-                  const rest = String(seconds % 60).padStart(2, "0");
-                  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
-                }
+/// A duration in milliseconds as `0:09`, `12:30` or `1:02:03`.
+export function span(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1_000));
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
+  const rest = String(seconds % 60).padStart(2, "0");
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}
 
-                /// The time until an instant; a second that has begun counts as a whole one.
-                export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
+/// The time until an instant; a second that has begun counts as a whole one.
+export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
-                /// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).
-                export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
+/// A foreign text inside a sentence: it does not change the direction of the text around it (Unicode UAX #9).
+export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
 
-                const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-                const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
-                const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
-                export function clockTime(instant) { return clockFormat.format(instant); }
-                /// The time of day with the zone that all times of the page are in.
-                export function zonedTime(instant) { return zoneFormat.format(instant); }
+export function clockTime(instant) { return clockFormat.format(instant); }
+/// The time of day with the zone that all times of the page are in.
+export function zonedTime(instant) { return zoneFormat.format(instant); }
 
-                /// The time of day, and the day where it is not today.
-                export function moment(instant, now) {
-                  const date = new Date(instant);
-                  const isToday = date.toDateString() === new Date(now).toDateString();
-                  return isToday ? clockTime(date) : `${dayFormat.format(date)}, ${clockTime(date)}`;
-                }
+/// The time of day, and the day where it is not today.
+export function moment(instant, now) {
+  const date = new Date(instant);
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  return isToday ? clockTime(date) : `${dayFormat.format(date)}, ${clockTime(date)}`;
+}
 
-                /// A duration in microseconds as people say it.
-                export function latency(microseconds) {
-                  if (!Number.isFinite(microseconds)) return "–";
-                  if (microseconds < 1_000) return `${whole.format(microseconds)} µs`;
-                  if (microseconds < 1_000_000) return `${microseconds < 100_000 ? tenths.format(microseconds / 1_000) : whole.format(microseconds / 1_000)} ms`;
-                  return `${tenths.format(microseconds / 1_000_000)} s`;
-                }
+/// A duration in microseconds as people say it.
+export function latency(microseconds) {
+  if (!Number.isFinite(microseconds)) return "–";
+  if (microseconds < 1_000) return `${whole.format(microseconds)} µs`;
+  if (microseconds < 1_000_000) return `${microseconds < 100_000 ? tenths.format(microseconds / 1_000) : whole.format(microseconds / 1_000)} ms`;
+  return `${tenths.format(microseconds / 1_000_000)} s`;
+}
 
-                // MARK: Plots
+// MARK: Plots
 
-                /// A bar of a table: its length moves, its number stands beside it as text.
-                export class Bar {
-                  constructor(kind) {
-                    this.rect = shape("rect", { class: `bar bar-${kind}`, width: "100%", height: "100%", rx: 2 });
-                    this.node = shape("svg", { class: "bar-box", "aria-hidden": "true", focusable: "false" },
-                      shape("rect", { class: "bar-track", width: "100%", height: "100%", rx: 2 }), this.rect);
-                    this.show(0);
-                  }
+/// A bar of a table: its length moves, its number stands beside it as text.
+export class Bar {
+  constructor(kind) {
+    this.rect = shape("rect", { class: `bar bar-${kind}`, width: "100%", height: "100%", rx: 2 });
+    this.node = shape("svg", { class: "bar-box", "aria-hidden": "true", focusable: "false" },
+      shape("rect", { class: "bar-track", width: "100%", height: "100%", rx: 2 }), this.rect);
+    this.show(0);
+  }
 
-                  show(part) {
-                    const scale = Math.max(0, Math.min(1, part || 0));
-                    if (scale === this.scale) return;
-                    this.scale = scale;
-                    this.rect.style.transform = `scaleX(${scale})`;
-                  }
-                }
+  show(part) {
+    const scale = Math.max(0, Math.min(1, part || 0));
+    if (scale === this.scale) return;
+    this.scale = scale;
+    this.rect.style.transform = `scaleX(${scale})`;
+  }
+}
 
-                /// How many values fill a small line at least.
-                const SPARK_VALUES_MIN = 20;
+/// How many values fill a small line at least.
+const SPARK_VALUES_MIN = 20;
 
-                /// A small line of what a number was in the last minutes.
-                export class Spark {
-                  constructor(valuesMax = 120) {
-                    this.valuesMax = valuesMax;
-                    this.values = [];
-                    this.area = shape("path", { class: "spark-area" });
-                    this.line = shape("path", { class: "spark-line" });
-                    this.node = shape("svg", {
-                      class: "spark", viewBox: "0 0 120 28", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false",
-                    }, this.area, this.line);
-                  }
+/// A small line of what a number was in the last minutes.
+export class Spark {
+  constructor(valuesMax = 120) {
+    this.valuesMax = valuesMax;
+    this.values = [];
+    this.area = shape("path", { class: "spark-area" });
+    this.line = shape("path", { class: "spark-line" });
+    this.node = shape("svg", {
+      class: "spark", viewBox: "0 0 120 28", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false",
+    }, this.area, this.line);
+  }
 
-                  push(value) {
-                    this.values.push(Number.isFinite(value) ? value : 0);
-                    if (this.values.length > this.valuesMax) this.values.shift();
-                  }
+  push(value) {
+    this.values.push(Number.isFinite(value) ? value : 0);
+    if (this.values.length > this.valuesMax) this.values.shift();
+  }
 
-                  draw() {
-                    if (this.values.length < 2) return;
-                    const most = Math.max(...this.values) || 1;
-                    // It grows from the right until there is enough to fill it.
-                    const shown = Math.max(SPARK_VALUES_MIN, this.values.length);
-                    const step = 120 / (shown - 1);
-                    const first = shown - this.values.length;
-                    const points = this.values.map((value, place) => `${((first + place) * step).toFixed(1)} ${(26 - value / most * 24).toFixed(1)}`);
-                    this.line.setAttribute("d", `M${points.join("L")}`);
-                    this.area.setAttribute("d", `M${(first * step).toFixed(1)} 28L${points.join("L")}L120 28Z`);
-                  }
-                }
+  draw() {
+    if (this.values.length < 2) return;
+    const most = Math.max(...this.values) || 1;
+    // It grows from the right until there is enough to fill it.
+    const shown = Math.max(SPARK_VALUES_MIN, this.values.length);
+    const step = 120 / (shown - 1);
+    const first = shown - this.values.length;
+    const points = this.values.map((value, place) => `${((first + place) * step).toFixed(1)} ${(26 - value / most * 24).toFixed(1)}`);
+    this.line.setAttribute("d", `M${points.join("L")}`);
+    this.area.setAttribute("d", `M${(first * step).toFixed(1)} 28L${points.join("L")}L120 28Z`);
+  }
+}
 
-                export const OUTCOMES = ["played", "ignored", "failed", "unknown"];
-                /// Samples that the course of one break keeps; beyond it every second one goes.
-                const SAMPLES_MAX = 240;
+export const OUTCOMES = ["played", "ignored", "failed", "unknown"];
+/// Samples that the course of one break keeps; beyond it every second one goes.
+const SAMPLES_MAX = 240;
 
-                /// The course of one break: its outcomes over time, stacked up to what was delivered.
-                export class Course {
-                  constructor() {
-                    this.samples = [];
-                    this.node = shape("svg", { class: "plot", role: "img", "aria-label": "No outcomes yet" });
-                    this.areas = new Map([...OUTCOMES].map((kind) => [kind, shape("path", { class: `area area-${kind}` })]));
-                    this.axis = shape("g", { class: "axis" });
-                    this.window = shape("g", { class: "window" });
-                    this.node.append(this.window, ...this.areas.values(), this.axis);
-                  }
+/// The course of one break: its outcomes over time, stacked up to what was delivered.
+export class Course {
+  constructor() {
+    this.samples = [];
+    this.node = shape("svg", { class: "plot", role: "img", "aria-label": "No outcomes yet" });
+    this.areas = new Map([...OUTCOMES].map((kind) => [kind, shape("path", { class: `area area-${kind}` })]));
+    this.axis = shape("g", { class: "axis" });
+    this.window = shape("g", { class: "window" });
+    this.node.append(this.window, ...this.areas.values(), this.axis);
+  }
 
-                  /// Whether it was looked at before anybody had told an outcome: then nothing is missing.
-                  get isWhole() { return this.samples.length > 0 && OUTCOMES.every((kind) => kind === "unknown" || this.samples[0][kind] === 0); }
+  /// Whether it was looked at before anybody had told an outcome: then nothing is missing.
+  get isWhole() { return this.samples.length > 0 && OUTCOMES.every((kind) => kind === "unknown" || this.samples[0][kind] === 0); }
 
-                  /// - at: milliseconds by the gateway's clock.
-                  /// - goesOn: whether time goes on although nothing moves: not after the break is over.
-                  push(at, funnel, goesOn) {
-                    const last = this.samples.at(-1);
-                    if (last && at <= last.at) return;
-                    const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
-                    if (isAsBefore && !goesOn) return;
-                    // After the end what stays the same is not kept: it stood still until now.
-                    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
-                    // Nothing moves: the last sample is drawn out.
-                    const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
-                    const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };
-                    if (isSame) this.samples[this.samples.length - 1] = sample;
-                    else this.samples.push(sample);
-                    if (this.samples.length > SAMPLES_MAX) this.samples = this.samples.filter((_, place) => place % 2 === 0 || place > SAMPLES_MAX - 20);
-                  }
+  /// - at: milliseconds by the gateway's clock.
+  /// - goesOn: whether time goes on although nothing moves: not after the break is over.
+  push(at, funnel, goesOn) {
+    const last = this.samples.at(-1);
+    if (last && at <= last.at) return;
+    const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
+    if (isAsBefore && !goesOn) return;
+    // After the end what stays the same is not kept: it stood still until now.
+    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
+    // Nothing moves: the last sample is drawn out.
+    const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
+    const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };
+    if (isSame) this.samples[this.samples.length - 1] = sample;
+    else this.samples.push(sample);
+    if (this.samples.length > SAMPLES_MAX) this.samples = this.samples.filter((_, place) => place % 2 === 0 || place > SAMPLES_MAX - 20);
+  }
 
-                  /// - about: {startMs, endMs} of the break, as far as they are known.
-                  draw(width, height, now, { startMs, endMs } = {}) {
-                    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
-                    const most = niceTop(Math.max(1, ...this.samples.map((sample) => OUTCOMES.reduce((sum, kind) => sum + sample[kind], 0))));
-                    const [leftEdge, rightEdge, top, bottom] = [10 + 7 * count(most).length, width - 18, 8, height - 20];
-                    const first = this.samples[0];
-                    const from = Math.min(first?.at ?? now, startMs ?? now) - 1_000;
-                    const to = Math.max(this.samples.at(-1)?.at ?? now, Math.min(endMs ?? now, now + 600_000), from + 20_000);
-                    const x = (at) => leftEdge + (at - from) / (to - from) * (rightEdge - leftEdge);
-                    const y = (value) => bottom - value / most * (bottom - top);
-                    let base = this.samples.map(() => 0);
-                    for (const [kind, area] of this.areas) {
-                      const upper = this.samples.map((sample, place) => base[place] + sample[kind]);
-                      const place = (value, each) => `${x(this.samples[each].at).toFixed(1)} ${y(value).toFixed(1)}`;
-                      area.setAttribute("d", this.samples.length < 2 ? "" :
-                        `M${upper.map(place).join("L")}L${base.map(place).reverse().map((_, each) => place(base[base.length - 1 - each], base.length - 1 - each)).join("L")}Z`);
-                      base = upper;
-                    }
-                    this.window.replaceChildren();
-                    if (startMs !== undefined && startMs !== null && startMs >= from) {
-                      const end = Math.min(endMs ?? to, to);
-                      this.window.append(shape("rect", { x: x(startMs), y: top, width: Math.max(1, x(end) - x(startMs)), height: bottom - top, class: "on-air" }));
-                    }
-                    const lines = [0, most / 2, most].filter((value) => Number.isInteger(value)).flatMap((value) => [
-                      shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
-                      shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
-                    ]);
-                    // What has no start is told from when this page saw it first.
-                    const zero = startMs ?? from + 1_000;
-                    const zeroWord = startMs === undefined || startMs === null ? "first seen" : "start";
-                    const step = niceStep((to - from) / Math.max(2, Math.floor(width / 90)));
-                    for (let at = zero - Math.floor((zero - from) / step) * step; at <= to; at += step) {
-                      const seconds = Math.round((at - zero) / 1_000);
-                      const word = seconds === 0 ? zeroWord : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`;
-                      // A long word at the edge begins there, so that all of it is seen.
-                      const isCut = x(at) < 4 * word.length;
-                      lines.push(shape("text", { x: isCut ? 2 : x(at), y: height - 4, "text-anchor": isCut ? "start" : "middle" }, word));
-                    }
-                    this.axis.replaceChildren(...lines);
-                    const lastSample = this.samples.at(-1);
-                    mark(this.node, "aria-label", lastSample
-                      ? `Outcomes over time; so far ${OUTCOMES.map((kind) => `${kind} ${count(lastSample[kind])}`).join(", ")}`
-                      : "No outcomes yet");
-                  }
-                }
+  /// - about: {startMs, endMs} of the break, as far as they are known.
+  draw(width, height, now, { startMs, endMs } = {}) {
+    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const most = niceTop(Math.max(1, ...this.samples.map((sample) => OUTCOMES.reduce((sum, kind) => sum + sample[kind], 0))));
+    const [leftEdge, rightEdge, top, bottom] = [10 + 7 * count(most).length, width - 18, 8, height - 20];
+    const first = this.samples[0];
+    const from = Math.min(first?.at ?? now, startMs ?? now) - 1_000;
+    const to = Math.max(this.samples.at(-1)?.at ?? now, Math.min(endMs ?? now, now + 600_000), from + 20_000);
+    const x = (at) => leftEdge + (at - from) / (to - from) * (rightEdge - leftEdge);
+    const y = (value) => bottom - value / most * (bottom - top);
+    let base = this.samples.map(() => 0);
+    for (const [kind, area] of this.areas) {
+      const upper = this.samples.map((sample, place) => base[place] + sample[kind]);
+      const place = (value, each) => `${x(this.samples[each].at).toFixed(1)} ${y(value).toFixed(1)}`;
+      area.setAttribute("d", this.samples.length < 2 ? "" :
+        `M${upper.map(place).join("L")}L${base.map(place).reverse().map((_, each) => place(base[base.length - 1 - each], base.length - 1 - each)).join("L")}Z`);
+      base = upper;
+    }
+    this.window.replaceChildren();
+    if (startMs !== undefined && startMs !== null && startMs >= from) {
+      const end = Math.min(endMs ?? to, to);
+      this.window.append(shape("rect", { x: x(startMs), y: top, width: Math.max(1, x(end) - x(startMs)), height: bottom - top, class: "on-air" }));
+    }
+    const lines = [0, most / 2, most].filter((value) => Number.isInteger(value)).flatMap((value) => [
+      shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
+      shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
+    ]);
+    // What has no start is told from when this page saw it first.
+    const zero = startMs ?? from + 1_000;
+    const zeroWord = startMs === undefined || startMs === null ? "first seen" : "start";
+    const step = niceStep((to - from) / Math.max(2, Math.floor(width / 90)));
+    for (let at = zero - Math.floor((zero - from) / step) * step; at <= to; at += step) {
+      const seconds = Math.round((at - zero) / 1_000);
+      const word = seconds === 0 ? zeroWord : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`;
+      // A long word at the edge begins there, so that all of it is seen.
+      const isCut = x(at) < 4 * word.length;
+      lines.push(shape("text", { x: isCut ? 2 : x(at), y: height - 4, "text-anchor": isCut ? "start" : "middle" }, word));
+    }
+    this.axis.replaceChildren(...lines);
+    const lastSample = this.samples.at(-1);
+    mark(this.node, "aria-label", lastSample
+      ? `Outcomes over time; so far ${OUTCOMES.map((kind) => `${kind} ${count(lastSample[kind])}`).join(", ")}`
+      : "No outcomes yet");
+  }
+}
 
-                export function niceTop(most) {
-                  const power = 10 ** Math.floor(Math.log10(most));
-                  return [1, 2, 4, 5, 10].map((each) => each * power).find((each) => each >= most) ?? most;
-                }
+export function niceTop(most) {
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [1, 2, 4, 5, 10].map((each) => each * power).find((each) => each >= most) ?? most;
+}
 
-                function niceStep(milliseconds) {
-                  const steps = [5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 86_400].map((each) => each * 1_000);
-                  return steps.find((step) => step >= milliseconds) ?? steps.at(-1);
-                }
+function niceStep(milliseconds) {
+  const steps = [5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 86_400].map((each) => each * 1_000);
+  return steps.find((step) => step >= milliseconds) ?? steps.at(-1);
+}
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "stream.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The chosen stream: its breaks with countdowns and buttons, and what listeners do.
+// The chosen stream: its breaks with countdowns and buttons, and what listeners do.
 
-                import { Actions } from "./actions.js";
-                import { Refused } from "./client.js";
-                import { loadPast } from "./history.js";
-                import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
-                import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
+import { Actions } from "./actions.js";
+import { Refused } from "./client.js";
+import { loadPast } from "./history.js";
+import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
+import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 
-                /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
-                const COURSES_MAX = 24;
-                /// The steps: listeners first, then ads, of which each listener may get several. The last member says what a share is of.
-                const FUNNEL = [
-                  ["notified", "Notified", "listeners", ""], ["asked", "Asked", "listeners", "notified"],
-                  ["delivered", "Delivered", "ads", ""], ["played", "Played", "ads", "delivered"], ["ignored", "Ignored", "ads", "delivered"],
-                  ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
-                ];
+/// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
+const COURSES_MAX = 24;
+/// The steps: listeners first, then ads, of which each listener may get several. The last member says what a share is of.
+const FUNNEL = [
+  ["notified", "Notified", "listeners", ""], ["asked", "Asked", "listeners", "notified"],
+  ["delivered", "Delivered", "ads", ""], ["played", "Played", "ads", "delivered"], ["ignored", "Ignored", "ads", "delivered"],
+  ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
+];
 
-                export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
+export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
 
-                export function choose(stream, byHand) {
-                  if (stream === state.chosen && state.breaks.size) {
-                    if (byHand) showDetail();
-                    return;
-                  }
-                  state.chosen = stream;
-                  state.breaks = new Map();
-                  state.books = null;
-                  state.booksBefore = [];
-                  state.audit = null;
-                  state.auditBefore = [];
-                  state.openBreak = "";
-                  const hash = `#${encodeURIComponent(stream)}`;
-                  if (location.hash !== hash) history.replaceState(null, "", hash);
-                  watch();
-                  loadDetail();
-                  loadPast();
-                  draw();
-                  if (byHand) {
-                    announce(`Stream ${stream}`);
-                    showDetail();
-                  }
-                }
+export function choose(stream, byHand) {
+  if (stream === state.chosen && state.breaks.size) {
+    if (byHand) showDetail();
+    return;
+  }
+  state.chosen = stream;
+  state.breaks = new Map();
+  state.books = null;
+  state.booksBefore = [];
+  state.audit = null;
+  state.auditBefore = [];
+  state.openBreak = "";
+  const hash = `#${encodeURIComponent(stream)}`;
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+  watch();
+  loadDetail();
+  loadPast();
+  draw();
+  if (byHand) {
+    announce(`Stream ${stream}`);
+    showDetail();
+  }
+}
 
-                /// On a narrow screen the detail stands below the list.
-                function showDetail() {
-                  if (!matchMedia("(max-width: 899px)").matches) return;
-                  $("stream").scrollIntoView({ block: "start" });
-                  $("stream-title").focus({ preventScroll: true });
-                }
+/// On a narrow screen the detail stands below the list.
+function showDetail() {
+  if (!matchMedia("(max-width: 899px)").matches) return;
+  $("stream").scrollIntoView({ block: "start" });
+  $("stream-title").focus({ preventScroll: true });
+}
 
-                addEventListener("hashchange", () => {
-                  const stream = decodeURIComponent(location.hash.slice(1));
-                  if (/^[A-Za-z0-9._-]{1,64}$/.test(stream)) choose(stream, false);
-                });
+addEventListener("hashchange", () => {
+  const stream = decodeURIComponent(location.hash.slice(1));
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(stream)) choose(stream, false);
+});
 
-                /// The breaks of the chosen stream that are not over.
-                const detail = new Part(async () => {
-                  const stream = state.chosen, heardBefore = state.heard;
-                  const found = new Map();
-                  let after;
-                  do {
-                    const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
-                    for (const each of page.breaks) found.set(each.break, each);
-                    after = page.after;
-                  } while (after);
-                  if (stream !== state.chosen) return null;
-                  return () => {
-                    for (const [name, each] of state.breaks) {
-                      // What an event has told since this was asked for is newer, an end too. What was told before may be out of date: events may have been missed.
-                      if (each.heard > heardBefore && each.revision >= (found.get(name)?.revision ?? 0)) found.set(name, each);
-                    }
-                    state.breaks = found;
-                  };
-                });
+/// The breaks of the chosen stream that are not over.
+const detail = new Part(async () => {
+  const stream = state.chosen, heardBefore = state.heard;
+  const found = new Map();
+  let after;
+  do {
+    const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
+    for (const each of page.breaks) found.set(each.break, each);
+    after = page.after;
+  } while (after);
+  if (stream !== state.chosen) return null;
+  return () => {
+    for (const [name, each] of state.breaks) {
+      // What an event has told since this was asked for is newer, an end too. What was told before may be out of date: events may have been missed.
+      if (each.heard > heardBefore && each.revision >= (found.get(name)?.revision ?? 0)) found.set(name, each);
+    }
+    state.breaks = found;
+  };
+});
 
-                export function loadDetail() { if (state.chosen) detail.load(); }
-                export const reloadDetail = later(loadDetail, 300);
+export function loadDetail() { if (state.chosen) detail.load(); }
+export const reloadDetail = later(loadDetail, 300);
 
-                /// The state by the clock: a break starts and ends without a message.
-                function stateNow(each, now) {
-                  const start = startOf(each), end = endOf(each);
-                  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
-                  if (each.state === "live" && end !== null && now >= end) return "complete";
-                  return each.state;
-                }
+/// The state by the clock: a break starts and ends without a message.
+function stateNow(each, now) {
+  const start = startOf(each), end = endOf(each);
+  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
+  if (each.state === "live" && end !== null && now >= end) return "complete";
+  return each.state;
+}
 
-                const cards = new Map();
-                function drawBreaks() {
-                  say($("stream-title"), state.chosen || "No stream chosen");
-                  const counts = state.counts.get(state.chosen);
-                  const line = state.lines.find((each) => each.stream === state.chosen);
-                  const listeners = counts?.listeners ?? line?.listeners;
-                  say($("stream-listeners"), !state.chosen || listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}`);
-                  $("publish").hidden = !state.chosen || !client.mayPublish(state.chosen);
-                  const now = client.now();
-                  const open = [...state.breaks.values()].filter((each) => isOpen(each) && stateNow(each, now) !== "complete");
-                  const order = { live: 0, cued: 1, announced: 2, scheduled: 3 };
-                  open.sort((one, other) => (order[stateNow(one, now)] - order[stateNow(other, now)])
-                    || ((startOf(one) ?? 0) - (startOf(other) ?? 0)) || one.break.localeCompare(other.break));
-                  const box = $("breaks");
-                  const focused = box.contains(document.activeElement) ? document.activeElement : null;
-                  const wanted = [];
-                  for (const each of open) {
-                    const key = `${each.stream}/${each.break}`;
-                    let card = cards.get(key);
-                    if (!card) cards.set(key, card = makeCard());
-                    drawCard(card, each, now);
-                    wanted.push(card.node);
-                  }
-                  for (const key of cards.keys()) if (!open.some((each) => `${each.stream}/${each.break}` === key)) cards.delete(key);
-                  if (!wanted.length) {
-                    drawBreaks.empty ??= element("p", { class: "empty" });
-                    say(drawBreaks.empty, state.chosen ? "No break is on air or to come. What was is below." : "Choose a stream to see its breaks.");
-                    wanted.push(drawBreaks.empty);
-                  }
-                  if (wanted.length !== box.children.length || wanted.some((node, place) => box.children[place] !== node)) box.replaceChildren(...wanted);
-                  if (focused && !box.contains(document.activeElement)) keepFocus(focused);
-                }
+const cards = new Map();
+function drawBreaks() {
+  say($("stream-title"), state.chosen || "No stream chosen");
+  const counts = state.counts.get(state.chosen);
+  const line = state.lines.find((each) => each.stream === state.chosen);
+  const listeners = counts?.listeners ?? line?.listeners;
+  say($("stream-listeners"), !state.chosen || listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}`);
+  $("publish").hidden = !state.chosen || !client.mayPublish(state.chosen);
+  const now = client.now();
+  const open = [...state.breaks.values()].filter((each) => isOpen(each) && stateNow(each, now) !== "complete");
+  const order = { live: 0, cued: 1, announced: 2, scheduled: 3 };
+  open.sort((one, other) => (order[stateNow(one, now)] - order[stateNow(other, now)])
+    || ((startOf(one) ?? 0) - (startOf(other) ?? 0)) || one.break.localeCompare(other.break));
+  const box = $("breaks");
+  const focused = box.contains(document.activeElement) ? document.activeElement : null;
+  const wanted = [];
+  for (const each of open) {
+    const key = `${each.stream}/${each.break}`;
+    let card = cards.get(key);
+    if (!card) cards.set(key, card = makeCard());
+    drawCard(card, each, now);
+    wanted.push(card.node);
+  }
+  for (const key of cards.keys()) if (!open.some((each) => `${each.stream}/${each.break}` === key)) cards.delete(key);
+  if (!wanted.length) {
+    drawBreaks.empty ??= element("p", { class: "empty" });
+    say(drawBreaks.empty, state.chosen ? "No break is on air or to come. What was is below." : "Choose a stream to see its breaks.");
+    wanted.push(drawBreaks.empty);
+  }
+  if (wanted.length !== box.children.length || wanted.some((node, place) => box.children[place] !== node)) box.replaceChildren(...wanted);
+  if (focused && !box.contains(document.activeElement)) keepFocus(focused);
+}
 
-                /// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
-                function keepFocus(focused) {
-                  const label = focused.getAttribute("aria-label");
-                  const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
-                  (same ?? $("stream-title")).focus({ preventScroll: true });
-                }
+/// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
+function keepFocus(focused) {
+  const label = focused.getAttribute("aria-label");
+  const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
+  (same ?? $("stream-title")).focus({ preventScroll: true });
+}
 
-                function makeCard() {
-                  const card = {
-                    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
-                    time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
-                    bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
-                  };
-                  card.node = element("article", { class: "break" },
-                    element("div", { class: "break-head" }, card.badge, card.name),
-                    element("div", { class: "break-time" }, card.time, card.timeNote), card.bar.node, card.title, card.facts, card.buttons);
-                  return card;
-                }
+function makeCard() {
+  const card = {
+    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
+    time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
+    bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
+  };
+  card.node = element("article", { class: "break" },
+    element("div", { class: "break-head" }, card.badge, card.name),
+    element("div", { class: "break-time" }, card.time, card.timeNote), card.bar.node, card.title, card.facts, card.buttons);
+  return card;
+}
 
-                function drawCard(card, each, now) {
-                  const current = stateNow(each, now), start = startOf(each), end = endOf(each);
-                  mark(card.node, "data-state", current);
-                  mark(card.badge, "data-state", current);
-                  say(card.badge, STATE_WORDS[current] ?? current);
-                  say(card.name, each.break);
-                  mark(card.node, "aria-label", `Break ${each.break}, ${STATE_WORDS[current] ?? current}`);
-                  const length = each.durationMilliseconds ? span(each.durationMilliseconds) : "no fixed length";
-                  let time = "", note = "", part = 0;
-                  if (each.preStream) {
-                    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "open";
-                    note = each.holdUntil ? "still open for listeners that join" : "for every listener that joins";
-                  } else if (current === "live") {
-                    time = end === null ? span(now - start) : left(end - now);
-                    note = end === null ? "on air, until it is ended" : "left";
-                    part = end === null || start === null ? 1 : (now - start) / (end - start);
-                  } else if (start !== null) {
-                    time = left(start - now);
-                    note = `to its start at ${moment(start, now)}`;
-                  } else {
-                    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "–";
-                    note = "held until it is punched";
-                  }
-                  say(card.time, time);
-                  say(card.timeNote, note);
-                  mark(card.bar.node, "hidden", current === "live" && !each.preStream ? null : "");
-                  card.bar.show(part);
-                  say(card.title, each.firstAdTitle || "");
-                  say(card.facts, [`${count(each.ads)} ${each.ads === 1 ? "ad" : "ads"}`, length, each.preStream && "pre-stream", each.exact && "exact",
-                    each.broadcaster && `by ${each.broadcaster}`, signalled(each), `revision ${each.revision}`].filter(Boolean).join(" · "));
-                  const may = client.mayPublish(each.stream) ? actions.allowed(each, current) : [];
-                  const key = may.map(([name]) => name).join();
-                  card.current = each;
-                  if (card.key !== key) {
-                    card.key = key;
-                    card.buttons.replaceChildren(...may.map(([name, word, kind]) => element("button", {
-                      type: "button", class: kind, "aria-label": `${word}: ${each.break}`,
-                      on: { click: () => actions.open(name, card.current, () => listenersOf(each.stream)) },
-                    }, word)));
-                  }
-                }
+function drawCard(card, each, now) {
+  const current = stateNow(each, now), start = startOf(each), end = endOf(each);
+  mark(card.node, "data-state", current);
+  mark(card.badge, "data-state", current);
+  say(card.badge, STATE_WORDS[current] ?? current);
+  say(card.name, each.break);
+  mark(card.node, "aria-label", `Break ${each.break}, ${STATE_WORDS[current] ?? current}`);
+  const length = each.durationMilliseconds ? span(each.durationMilliseconds) : "no fixed length";
+  let time = "", note = "", part = 0;
+  if (each.preStream) {
+    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "open";
+    note = each.holdUntil ? "still open for listeners that join" : "for every listener that joins";
+  } else if (current === "live") {
+    time = end === null ? span(now - start) : left(end - now);
+    note = end === null ? "on air, until it is ended" : "left";
+    part = end === null || start === null ? 1 : (now - start) / (end - start);
+  } else if (start !== null) {
+    time = left(start - now);
+    note = `to its start at ${moment(start, now)}`;
+  } else {
+    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "–";
+    note = "held until it is punched";
+  }
+  say(card.time, time);
+  say(card.timeNote, note);
+  mark(card.bar.node, "hidden", current === "live" && !each.preStream ? null : "");
+  card.bar.show(part);
+  say(card.title, each.firstAdTitle || "");
+  say(card.facts, [`${count(each.ads)} ${each.ads === 1 ? "ad" : "ads"}`, length, each.preStream && "pre-stream", each.exact && "exact",
+    each.broadcaster && `by ${each.broadcaster}`, signalled(each), `revision ${each.revision}`].filter(Boolean).join(" · "));
+  const may = client.mayPublish(each.stream) ? actions.allowed(each, current) : [];
+  const key = may.map(([name]) => name).join();
+  card.current = each;
+  if (card.key !== key) {
+    card.key = key;
+    card.buttons.replaceChildren(...may.map(([name, word, kind]) => element("button", {
+      type: "button", class: kind, "aria-label": `${word}: ${each.break}`,
+      on: { click: () => actions.open(name, card.current, () => listenersOf(each.stream)) },
+    }, word)));
+  }
+}
 
-                /// Which sources made a break: the one that goes first stands first.
-                function signalled(each) {
-                  const sources = new Set((each.signals || []).filter(signal => !signal.cancelled).map(signal => signal.source));
-                  return sources.size > 0 && `signalled by ${[...sources].join(", ")}`;
-                }
+/// Which sources made a break: the one that goes first stands first.
+function signalled(each) {
+  const sources = new Set((each.signals || []).filter(signal => !signal.cancelled).map(signal => signal.source));
+  return sources.size > 0 && `signalled by ${[...sources].join(", ")}`;
+}
 
-                /// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.
-                async function listenersOf(stream) {
-                  try {
-                    return (await client.get(`v1/streams/${encodeURIComponent(stream)}`)).listeners;
-                  } catch (error) {
-                    if (error instanceof Refused && error.status === 404) return 0;
-                    throw error;
-                  }
-                }
+/// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.
+async function listenersOf(stream) {
+  try {
+    return (await client.get(`v1/streams/${encodeURIComponent(stream)}`)).listeners;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return 0;
+    throw error;
+  }
+}
 
-                $("publish").addEventListener("click", () => actions.publish(state.chosen, listenersOf));
-                $("token").addEventListener("click", () => actions.askForToken());
+$("publish").addEventListener("click", () => actions.publish(state.chosen, listenersOf));
+$("token").addEventListener("click", () => actions.askForToken());
 
-                // MARK: The funnel
+// MARK: The funnel
 
-                const funnelRows = FUNNEL.map(([name, word, unit, whole]) => {
-                  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number", role: "cell" }, "0"), share: element("td", { class: "number share", role: "cell" }) };
-                  row.node = element("tr", { class: `row-${name}`, role: "row" }, element("th", { scope: "row", role: "rowheader" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
-                    element("td", { class: "bar-cell", role: "cell" }, row.bar.node), row.number, row.share);
-                  $("funnel-rows").append(row.node);
-                  return row;
-                });
+const funnelRows = FUNNEL.map(([name, word, unit, whole]) => {
+  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number", role: "cell" }, "0"), share: element("td", { class: "number share", role: "cell" }) };
+  row.node = element("tr", { class: `row-${name}`, role: "row" }, element("th", { scope: "row", role: "rowheader" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
+    element("td", { class: "bar-cell", role: "cell" }, row.bar.node), row.number, row.share);
+  $("funnel-rows").append(row.node);
+  return row;
+});
 
-                export function courseOf(key) {
-                  let course = state.courses.get(key);
-                  if (!course) {
-                    state.courses.set(key, course = new Course());
-                    if (state.courses.size > COURSES_MAX) state.courses.delete(state.courses.keys().next().value);
-                  }
-                  return course;
-                }
+export function courseOf(key) {
+  let course = state.courses.get(key);
+  if (!course) {
+    state.courses.set(key, course = new Course());
+    if (state.courses.size > COURSES_MAX) state.courses.delete(state.courses.keys().next().value);
+  }
+  return course;
+}
 
-                /// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
-                const ENDED_RECENTLY_MS = 300_000;
-                /// A break that starts later than this, and was not announced, has no timeline yet.
-                const FAR_AHEAD_MS = 600_000;
+/// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
+const ENDED_RECENTLY_MS = 300_000;
+/// A break that starts later than this, and was not announced, has no timeline yet.
+const FAR_AHEAD_MS = 600_000;
 
-                /// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
-                function shownBreak() {
-                  const counts = state.counts.get(state.chosen);
-                  const books = state.books?.breaks?.length === undefined ? [] : state.books.breaks;
-                  const now = client.now();
-                  let found = books.find((each) => each.break === state.openBreak);
-                  const isOpened = found !== undefined;
-                  if (!isOpened && counts?.break && state.breaks.get(counts.break)?.state === "cued") {
-                    found = books.find((each) => !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now && now - endOf(each) < ENDED_RECENTLY_MS);
-                  }
-                  const name = found?.break ?? counts?.break;
-                  if (!name) return null;
-                  const isCounted = name === counts?.break;
-                  const { delivered, played, ignored, failed, unknown } = found?.total ?? {};
-                  return {
-                    name, isCounted, isOpened, about: state.breaks.get(name) ?? books.find((each) => each.break === name),
-                    // Who was notified is not in the books.
-                    funnel: isCounted ? counts.funnel ?? {} : { asked: found.sessions, delivered, played, ignored, failed, unknown },
-                  };
-                }
+/// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
+function shownBreak() {
+  const counts = state.counts.get(state.chosen);
+  const books = state.books?.breaks?.length === undefined ? [] : state.books.breaks;
+  const now = client.now();
+  let found = books.find((each) => each.break === state.openBreak);
+  const isOpened = found !== undefined;
+  if (!isOpened && counts?.break && state.breaks.get(counts.break)?.state === "cued") {
+    found = books.find((each) => !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now && now - endOf(each) < ENDED_RECENTLY_MS);
+  }
+  const name = found?.break ?? counts?.break;
+  if (!name) return null;
+  const isCounted = name === counts?.break;
+  const { delivered, played, ignored, failed, unknown } = found?.total ?? {};
+  return {
+    name, isCounted, isOpened, about: state.breaks.get(name) ?? books.find((each) => each.break === name),
+    // Who was notified is not in the books.
+    funnel: isCounted ? counts.funnel ?? {} : { asked: found.sessions, delivered, played, ignored, failed, unknown },
+  };
+}
 
-                function drawFunnel() {
-                  const shown = shownBreak();
-                  const funnel = shown?.funnel;
-                  const most = { listeners: Math.max(1, funnel?.notified ?? 0, funnel?.asked ?? 0), ads: Math.max(1, funnel?.delivered ?? 0) };
-                  for (const row of funnelRows) {
-                    const value = funnel?.[row.name];
-                    say(row.number, funnel ? count(value ?? NaN) : "–");
-                    row.bar.show(funnel ? (value ?? 0) / most[row.unit] : 0);
-                    say(row.share, funnel && row.whole ? share(value ?? 0, funnel[row.whole]) : "");
-                  }
-                  say($("funnel-about"), !state.chosen ? "" : shown ? `break ${shown.name}${shown.isOpened ? ", opened below" : ""}` : "no break yet");
-                  if (!shown) return showNoCourse("The course of the next break is drawn here while it happens.");
-                  const key = `${state.chosen}/${shown.name}`;
-                  // Only what is counted gets a course: a look into the books pushes none out.
-                  const course = shown.isCounted ? courseOf(key) : state.courses.get(key);
-                  const isToCome = isOpen(state.breaks.get(shown.name) ?? {});
-                  if (!course || (course.samples.length < 2 && !isToCome)) {
-                    return showNoCourse("It was over before anybody looked. The course of the next break is drawn here while it happens.");
-                  }
-                  const startMs = startOf(shown.about), now = client.now();
-                  if (shown.about?.state === "scheduled" && startMs - now > FAR_AHEAD_MS && !funnel.delivered) {
-                    return showNoCourse("It is drawn from its announcement on.");
-                  }
-                  const box = $("course");
-                  if (box.firstChild !== course.node) box.replaceChildren(course.node);
-                  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), now, { startMs, endMs: endOf(shown.about) });
-                  say($("course-caption"), `Outcomes of ads since ${course.isWhole ? "the break was announced" : "this page saw it first"}; ${
-                    startMs === null ? "it has no start yet." : "the shaded time is when it is on air."}`);
-                }
+function drawFunnel() {
+  const shown = shownBreak();
+  const funnel = shown?.funnel;
+  const most = { listeners: Math.max(1, funnel?.notified ?? 0, funnel?.asked ?? 0), ads: Math.max(1, funnel?.delivered ?? 0) };
+  for (const row of funnelRows) {
+    const value = funnel?.[row.name];
+    say(row.number, funnel ? count(value ?? NaN) : "–");
+    row.bar.show(funnel ? (value ?? 0) / most[row.unit] : 0);
+    say(row.share, funnel && row.whole ? share(value ?? 0, funnel[row.whole]) : "");
+  }
+  say($("funnel-about"), !state.chosen ? "" : shown ? `break ${shown.name}${shown.isOpened ? ", opened below" : ""}` : "no break yet");
+  if (!shown) return showNoCourse("The course of the next break is drawn here while it happens.");
+  const key = `${state.chosen}/${shown.name}`;
+  // Only what is counted gets a course: a look into the books pushes none out.
+  const course = shown.isCounted ? courseOf(key) : state.courses.get(key);
+  const isToCome = isOpen(state.breaks.get(shown.name) ?? {});
+  if (!course || (course.samples.length < 2 && !isToCome)) {
+    return showNoCourse("It was over before anybody looked. The course of the next break is drawn here while it happens.");
+  }
+  const startMs = startOf(shown.about), now = client.now();
+  if (shown.about?.state === "scheduled" && startMs - now > FAR_AHEAD_MS && !funnel.delivered) {
+    return showNoCourse("It is drawn from its announcement on.");
+  }
+  const box = $("course");
+  if (box.firstChild !== course.node) box.replaceChildren(course.node);
+  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), now, { startMs, endMs: endOf(shown.about) });
+  say($("course-caption"), `Outcomes of ads since ${course.isWhole ? "the break was announced" : "this page saw it first"}; ${
+    startMs === null ? "it has no start yet." : "the shaded time is when it is on air."}`);
+}
 
-                /// A sentence in the place of the course.
-                function showNoCourse(sentence) {
-                  drawFunnel.empty ??= element("p", { class: "empty" });
-                  say(drawFunnel.empty, sentence);
-                  if ($("course").firstChild !== drawFunnel.empty) $("course").replaceChildren(drawFunnel.empty);
-                  say($("course-caption"), "");
-                }
-                addEventListener("resize", draw);
+/// A sentence in the place of the course.
+function showNoCourse(sentence) {
+  drawFunnel.empty ??= element("p", { class: "empty" });
+  say(drawFunnel.empty, sentence);
+  if ($("course").firstChild !== drawFunnel.empty) $("course").replaceChildren(drawFunnel.empty);
+  say($("course-caption"), "");
+}
+addEventListener("resize", draw);
 
-                onDraw(drawBreaks);
-                onDraw(drawFunnel);
+onDraw(drawBreaks);
+onDraw(drawFunnel);
 
-                """##
+"""##
         ),
         DashboardFile(
             name: "streams.js",
             type: "text/javascript; charset=utf-8",
             text: #"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // The list of streams: one page of it, with the listeners and the break of each.
+// The list of streams: one page of it, with the listeners and the break of each.
 
-                import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, later, mayPass, onDraw, state, watch } from "./model.js";
-                import { count, element, left, mark, say } from "./plots.js";
-                import { choose } from "./stream.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, later, mayPass, onDraw, state, watch } from "./model.js";
+import { count, element, left, mark, say } from "./plots.js";
+import { choose } from "./stream.js";
 
-                const STREAMS_PER_PAGE = 12;
+const STREAMS_PER_PAGE = 12;
 
-                /// How many times lines were asked for: each line keeps the number of its question, so that none is replaced by an older one.
-                let asked = 0;
+/// How many times lines were asked for: each line keeps the number of its question, so that none is replaced by an older one.
+let asked = 0;
 
-                const streams = new Part(async () => {
-                  const { search, after } = state, question = asked += 1;
-                  const page = await client.get("v1/streams", { search, after, limit: STREAMS_PER_PAGE });
-                  if (search !== state.search || after !== state.after) return null;
-                  return () => {
-                    const known = new Map(state.lines.map((line) => [line.stream, line]));
-                    state.lines = page.streams.map((line) => known.get(line.stream)?.asked > question ? known.get(line.stream) : { ...line, asked: question });
-                    state.next = page.after ?? null;
-                    state.total = page.total ?? null;
-                    state.isLoaded = true;
-                    if (!state.chosen && state.lines.length) choose((state.lines.find((line) => line.running) ?? state.lines[0]).stream, false);
-                    watch();
-                  };
-                });
+const streams = new Part(async () => {
+  const { search, after } = state, question = asked += 1;
+  const page = await client.get("v1/streams", { search, after, limit: STREAMS_PER_PAGE });
+  if (search !== state.search || after !== state.after) return null;
+  return () => {
+    const known = new Map(state.lines.map((line) => [line.stream, line]));
+    state.lines = page.streams.map((line) => known.get(line.stream)?.asked > question ? known.get(line.stream) : { ...line, asked: question });
+    state.next = page.after ?? null;
+    state.total = page.total ?? null;
+    state.isLoaded = true;
+    if (!state.chosen && state.lines.length) choose((state.lines.find((line) => line.running) ?? state.lines[0]).stream, false);
+    watch();
+  };
+});
 
-                export function loadStreams() { return streams.load(); }
-                export const reloadStreams = later(loadStreams, 400);
+export function loadStreams() { return streams.load(); }
+export const reloadStreams = later(loadStreams, 400);
 
-                /// One stream's line anew, because something about its breaks changed.
-                async function reloadLine(stream) {
-                  const question = asked += 1;
-                  try {
-                    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
-                    const place = state.lines.findIndex((each) => each.stream === stream);
-                    if (place >= 0 && state.lines[place].asked < question) state.lines[place] = { ...line, asked: question };
-                    draw();
-                  } catch (error) {
-                    complain(error);
-                    if (mayPass(error)) reloadStreams();
-                  }
-                }
-                const lineTimers = new Map();
-                export function reloadLineSoon(stream) {
-                  if (lineTimers.has(stream)) return;
-                  lineTimers.set(stream, setTimeout(() => {
-                    lineTimers.delete(stream);
-                    if (state.lines.some((line) => line.stream === stream)) reloadLine(stream);
-                  }, 150));
-                }
+/// One stream's line anew, because something about its breaks changed.
+async function reloadLine(stream) {
+  const question = asked += 1;
+  try {
+    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
+    const place = state.lines.findIndex((each) => each.stream === stream);
+    if (place >= 0 && state.lines[place].asked < question) state.lines[place] = { ...line, asked: question };
+    draw();
+  } catch (error) {
+    complain(error);
+    if (mayPass(error)) reloadStreams();
+  }
+}
+const lineTimers = new Map();
+export function reloadLineSoon(stream) {
+  if (lineTimers.has(stream)) return;
+  lineTimers.set(stream, setTimeout(() => {
+    lineTimers.delete(stream);
+    if (state.lines.some((line) => line.stream === stream)) reloadLine(stream);
+  }, 150));
+}
 
-                const rows = [];
-                function drawStreams() {
-                  const body = $("stream-rows");
-                  while (rows.length < state.lines.length) {
-                    const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
-                    row.badge = element("span", { class: "badge" });
-                    row.time = element("span", { class: "time" });
-                    row.about.append(row.badge, " ", row.time);
-                    row.name.addEventListener("click", () => choose(row.stream, true));
-                    row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
-                    row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
-                    rows.push(row);
-                    body.append(row.node);
-                  }
-                  const now = client.now();
-                  rows.forEach((row, place) => {
-                    const line = state.lines[place];
-                    row.node.hidden = !line;
-                    if (!line) return;
-                    row.stream = line.stream;
-                    say(row.name, line.stream);
-                    mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
-                    mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
-                    say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
-                    const [kind, word, time] = summary(line, now);
-                    mark(row.badge, "data-state", kind);
-                    say(row.badge, word);
-                    say(row.time, time);
-                  });
-                  const place = state.before.length * STREAMS_PER_PAGE;
-                  say($("streams-count"), state.total === null ? "" : state.search ? `${count(state.total)} found` : count(state.total));
-                  $("streams-pager").hidden = !state.next && state.before.length === 0;
-                  say($("streams-place"), state.lines.length ? `${count(place + 1)} – ${count(place + state.lines.length)}${state.total === null ? "" : ` of ${count(state.total)}`}` : "");
-                  disable($("streams-before"), state.before.length === 0);
-                  disable($("streams-after"), !state.next);
-                  const empty = $("streams-empty");
-                  empty.hidden = !state.isLoaded || state.lines.length > 0;
-                  $("stream-table").hidden = !empty.hidden || !state.isLoaded;
-                  say(empty, state.search ? `No stream has “${state.search}” in its name.`
-                    : "No stream yet. A stream appears when it has a listener or a break.");
-                }
+const rows = [];
+function drawStreams() {
+  const body = $("stream-rows");
+  while (rows.length < state.lines.length) {
+    const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
+    row.badge = element("span", { class: "badge" });
+    row.time = element("span", { class: "time" });
+    row.about.append(row.badge, " ", row.time);
+    row.name.addEventListener("click", () => choose(row.stream, true));
+    row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
+    row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
+    rows.push(row);
+    body.append(row.node);
+  }
+  const now = client.now();
+  rows.forEach((row, place) => {
+    const line = state.lines[place];
+    row.node.hidden = !line;
+    if (!line) return;
+    row.stream = line.stream;
+    say(row.name, line.stream);
+    mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
+    mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
+    say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
+    const [kind, word, time] = summary(line, now);
+    mark(row.badge, "data-state", kind);
+    say(row.badge, word);
+    say(row.time, time);
+  });
+  const place = state.before.length * STREAMS_PER_PAGE;
+  say($("streams-count"), state.total === null ? "" : state.search ? `${count(state.total)} found` : count(state.total));
+  $("streams-pager").hidden = !state.next && state.before.length === 0;
+  say($("streams-place"), state.lines.length ? `${count(place + 1)} – ${count(place + state.lines.length)}${state.total === null ? "" : ` of ${count(state.total)}`}` : "");
+  disable($("streams-before"), state.before.length === 0);
+  disable($("streams-after"), !state.next);
+  const empty = $("streams-empty");
+  empty.hidden = !state.isLoaded || state.lines.length > 0;
+  $("stream-table").hidden = !empty.hidden || !state.isLoaded;
+  say(empty, state.search ? `No stream has “${state.search}” in its name.`
+    : "No stream yet. A stream appears when it has a listener or a break.");
+}
 
-                /// A row's summary of the stream's breaks: the state for its badge, a word, and a time.
-                function summary(line, now) {
-                  const running = line.running, next = line.next;
-                  if (running) {
-                    const end = running.end ? Date.parse(running.end) : null;
-                    return ["live", "On air", end === null ? "until ended" : `${left(end - now)} left`];
-                  }
-                  if (next?.start) return [next.state, next.state === "announced" ? "Announced" : "Next", `in ${left(Date.parse(next.start) - now)}`];
-                  if (next) return [next.state, STATE_WORDS[next.state] ?? next.state, ""];
-                  return ["none", "", ""];
-                }
+/// A row's summary of the stream's breaks: the state for its badge, a word, and a time.
+function summary(line, now) {
+  const running = line.running, next = line.next;
+  if (running) {
+    const end = running.end ? Date.parse(running.end) : null;
+    return ["live", "On air", end === null ? "until ended" : `${left(end - now)} left`];
+  }
+  if (next?.start) return [next.state, next.state === "announced" ? "Announced" : "Next", `in ${left(Date.parse(next.start) - now)}`];
+  if (next) return [next.state, STATE_WORDS[next.state] ?? next.state, ""];
+  return ["none", "", ""];
+}
 
-                let searchTimer = null;
-                $("search").addEventListener("input", () => {
-                  clearTimeout(searchTimer);
-                  searchTimer = setTimeout(() => {
-                    state.search = $("search").value.trim();
-                    state.after = null;
-                    state.before = [];
-                    loadStreams().then(() => announce(state.lines.length ? `${count(state.total ?? state.lines.length)} streams found` : "No stream found"));
-                  }, 200);
-                });
-                $("search-form").addEventListener("submit", (event) => event.preventDefault());
-                $("streams-after").addEventListener("click", () => {
-                  if (!state.next) return;
-                  state.before.push(state.after);
-                  state.after = state.next;
-                  loadStreams();
-                });
-                $("streams-before").addEventListener("click", () => {
-                  if (!state.before.length) return;
-                  state.after = state.before.pop();
-                  loadStreams();
-                });
+let searchTimer = null;
+$("search").addEventListener("input", () => {
+  clearTimeout(searchTimer);
+  searchTimer = setTimeout(() => {
+    state.search = $("search").value.trim();
+    state.after = null;
+    state.before = [];
+    loadStreams().then(() => announce(state.lines.length ? `${count(state.total ?? state.lines.length)} streams found` : "No stream found"));
+  }, 200);
+});
+$("search-form").addEventListener("submit", (event) => event.preventDefault());
+$("streams-after").addEventListener("click", () => {
+  if (!state.next) return;
+  state.before.push(state.after);
+  state.after = state.next;
+  loadStreams();
+});
+$("streams-before").addEventListener("click", () => {
+  if (!state.before.length) return;
+  state.after = state.before.pop();
+  loadStreams();
+});
 
-                onDraw(drawStreams);
+onDraw(drawStreams);
 
-                """#
+"""#
         ),
         DashboardFile(
             name: "timeline.js",
             type: "text/javascript; charset=utf-8",
             text: #"""
-                // SPDX-License-Identifier: Apache-2.0
-                // Copyright (c) 2026 the Cuecast authors
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
 
-                // What the gateway did in the last hour, six hours, or day: the samples that it keeps, also of before this page was opened.
+// What the gateway did in the last hour, six hours, or day: the samples that it keeps, also of before this page was opened.
 
-                import { $, Part, announce, client, draw, onDraw, state } from "./model.js";
-                import { count, element, mark, niceTop, rate, say, shape } from "./plots.js";
+import { $, Part, announce, client, draw, onDraw, state } from "./model.js";
+import { count, element, mark, niceTop, rate, say, shape } from "./plots.js";
 
-                const SPANS = { "1h": ["1 h", 3_600_000, 600_000], "6h": ["6 h", 21_600_000, 3_600_000], "24h": ["24 h", 86_400_000, 14_400_000] };
-                /// How often the gateway is asked for another sample.
-                const RELOAD_MS = 10_000;
-                /// A longer time without a sample is a gap: the gateway did not run.
-                const GAP_STEPS = 3;
+const SPANS = { "1h": ["1 h", 3_600_000, 600_000], "6h": ["6 h", 21_600_000, 3_600_000], "24h": ["24 h", 86_400_000, 14_400_000] };
+/// How often the gateway is asked for another sample.
+const RELOAD_MS = 10_000;
+/// A longer time without a sample is a gap: the gateway did not run.
+const GAP_STEPS = 3;
 
-                const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-                let span = "1h";
-                let known = null;
-                let asked = 0;
+const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+let span = "1h";
+let known = null;
+let asked = 0;
 
-                const part = new Part(async () => {
-                  const wanted = span;
-                  const document = await client.get("v1/history", { span: wanted });
-                  return wanted !== span ? null : () => {
-                    known = { span: wanted, stepMs: document.stepSeconds * 1_000, samples: document.samples.map((each) => ({ ...each, at: Date.parse(each.at) })) };
-                    for (const listen of listeners.splice(0)) listen(known);
-                  };
-                });
-                const listeners = [];
-                /// Is told the first samples, once.
-                export function onFirstHistory(listener) { listeners.push(listener); }
+const part = new Part(async () => {
+  const wanted = span;
+  const document = await client.get("v1/history", { span: wanted });
+  return wanted !== span ? null : () => {
+    known = { span: wanted, stepMs: document.stepSeconds * 1_000, samples: document.samples.map((each) => ({ ...each, at: Date.parse(each.at) })) };
+    for (const listen of listeners.splice(0)) listen(known);
+  };
+});
+const listeners = [];
+/// Is told the first samples, once.
+export function onFirstHistory(listener) { listeners.push(listener); }
 
-                export function loadHistory() {
-                  asked = performance.now();
-                  part.load();
-                }
+export function loadHistory() {
+  asked = performance.now();
+  part.load();
+}
 
-                /// A plot of one or more numbers over time, stacked.
-                class Timeline {
-                  constructor(box, kinds, name) {
-                    this.box = box;
-                    this.kinds = kinds;
-                    this.name = name;
-                    this.areas = kinds.map((kind) => shape("path", { class: `area area-${kind}` }));
-                    this.axis = shape("g", { class: "axis" });
-                    this.node = shape("svg", { class: "plot", role: "img", "aria-label": name }, ...this.areas, this.axis);
-                    box.append(this.node);
-                  }
+/// A plot of one or more numbers over time, stacked.
+class Timeline {
+  constructor(box, kinds, name) {
+    this.box = box;
+    this.kinds = kinds;
+    this.name = name;
+    this.areas = kinds.map((kind) => shape("path", { class: `area area-${kind}` }));
+    this.axis = shape("g", { class: "axis" });
+    this.node = shape("svg", { class: "plot", role: "img", "aria-label": name }, ...this.areas, this.axis);
+    box.append(this.node);
+  }
 
-                  draw(samples, stepMs, from, to, tickMs) {
-                    const width = Math.max(200, this.box.clientWidth), height = Math.max(90, this.box.clientHeight);
-                    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
-                    const sums = samples.map((sample) => this.kinds.reduce((sum, kind) => sum + sample[kind], 0));
-                    const most = niceTop(Math.max(1, ...sums));
-                    const [leftEdge, rightEdge, top, bottom] = [10 + 7 * count(most).length, width - 6, 8, height - 20];
-                    const x = (at) => leftEdge + (Math.max(from, at) - from) / (to - from) * (rightEdge - leftEdge);
-                    const y = (value) => bottom - value / most * (bottom - top);
-                    const runs = [];
-                    samples.forEach((sample, place) => {
-                      if (!place || sample.at - samples[place - 1].at > GAP_STEPS * stepMs) runs.push([{ ...sample, at: sample.at - stepMs }]);
-                      runs.at(-1).push(sample);
-                    });
-                    let base = (sample) => 0;
-                    this.kinds.forEach((kind, place) => {
-                      const below = base, upper = (sample) => below(sample) + sample[kind];
-                      this.areas[place].setAttribute("d", runs.map((run) => {
-                        const points = (value) => run.map((sample) => `${x(sample.at).toFixed(1)} ${y(value(sample)).toFixed(1)}`);
-                        return `M${points(upper).join("L")}L${points(below).reverse().join("L")}Z`;
-                      }).join(""));
-                      base = upper;
-                    });
-                    const lines = [0, most / 2, most].filter((value) => Number.isInteger(value)).flatMap((value) => [
-                      shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
-                      shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
-                    ]);
-                    for (let at = Math.ceil(from / tickMs) * tickMs; at < to; at += tickMs) {
-                      const place = x(at);
-                      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, hours.format(at)));
-                    }
-                    this.axis.replaceChildren(...lines);
-                    const last = samples.at(-1);
-                    mark(this.node, "aria-label", last ? `${this.name}: ${this.kinds.map((kind) => `${kind} ${rate(last[kind])}`).join(", ")} now, ${rate(Math.max(...sums))} at most` : `${this.name}: nothing yet`);
-                  }
-                }
+  draw(samples, stepMs, from, to, tickMs) {
+    const width = Math.max(200, this.box.clientWidth), height = Math.max(90, this.box.clientHeight);
+    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const sums = samples.map((sample) => this.kinds.reduce((sum, kind) => sum + sample[kind], 0));
+    const most = niceTop(Math.max(1, ...sums));
+    const [leftEdge, rightEdge, top, bottom] = [10 + 7 * count(most).length, width - 6, 8, height - 20];
+    const x = (at) => leftEdge + (Math.max(from, at) - from) / (to - from) * (rightEdge - leftEdge);
+    const y = (value) => bottom - value / most * (bottom - top);
+    const runs = [];
+    samples.forEach((sample, place) => {
+      if (!place || sample.at - samples[place - 1].at > GAP_STEPS * stepMs) runs.push([{ ...sample, at: sample.at - stepMs }]);
+      runs.at(-1).push(sample);
+    });
+    let base = (sample) => 0;
+    this.kinds.forEach((kind, place) => {
+      const below = base, upper = (sample) => below(sample) + sample[kind];
+      this.areas[place].setAttribute("d", runs.map((run) => {
+        const points = (value) => run.map((sample) => `${x(sample.at).toFixed(1)} ${y(value(sample)).toFixed(1)}`);
+        return `M${points(upper).join("L")}L${points(below).reverse().join("L")}Z`;
+      }).join(""));
+      base = upper;
+    });
+    const lines = [0, most / 2, most].filter((value) => Number.isInteger(value)).flatMap((value) => [
+      shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
+      shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
+    ]);
+    for (let at = Math.ceil(from / tickMs) * tickMs; at < to; at += tickMs) {
+      const place = x(at);
+      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, hours.format(at)));
+    }
+    this.axis.replaceChildren(...lines);
+    const last = samples.at(-1);
+    mark(this.node, "aria-label", last ? `${this.name}: ${this.kinds.map((kind) => `${kind} ${rate(last[kind])}`).join(", ")} now, ${rate(Math.max(...sums))} at most` : `${this.name}: nothing yet`);
+  }
+}
 
-                const plots = [
-                  new Timeline($("timeline-listeners"), ["listeners"], "Listeners"),
-                  new Timeline($("timeline-outcomes"), ["played", "ignored", "failed"], "Outcomes in a second"),
-                ];
-                for (const [name, [word]] of Object.entries(SPANS)) {
-                  const button = element("button", { type: "button", class: "quiet", "aria-pressed": String(name === span), "aria-label": `The last ${word}` }, word);
-                  button.addEventListener("click", () => {
-                    span = name;
-                    known = null;
-                    for (const each of $("timeline-spans").children) mark(each, "aria-pressed", String(each === button));
-                    announce(`The last ${word}`);
-                    loadHistory();
-                    draw();
-                  });
-                  $("timeline-spans").append(button);
-                }
+const plots = [
+  new Timeline($("timeline-listeners"), ["listeners"], "Listeners"),
+  new Timeline($("timeline-outcomes"), ["played", "ignored", "failed"], "Outcomes in a second"),
+];
+for (const [name, [word]] of Object.entries(SPANS)) {
+  const button = element("button", { type: "button", class: "quiet", "aria-pressed": String(name === span), "aria-label": `The last ${word}` }, word);
+  button.addEventListener("click", () => {
+    span = name;
+    known = null;
+    for (const each of $("timeline-spans").children) mark(each, "aria-pressed", String(each === button));
+    announce(`The last ${word}`);
+    loadHistory();
+    draw();
+  });
+  $("timeline-spans").append(button);
+}
 
-                function drawTimeline() {
-                  if (performance.now() - asked > RELOAD_MS && client.link.state === "live") loadHistory();
-                  const now = client.now(), [, length, tickMs] = SPANS[span];
-                  // The second that is now belongs to it: samples come later.
-                  const live = state.gateway && known?.span === "1h" && client.link.state === "live"
-                    ? [{ ...(known.samples.at(-1) ?? { played: 0, ignored: 0, failed: 0 }), listeners: state.gateway.listeners, at: now }] : [];
-                  const samples = [...(known?.samples ?? []), ...live];
-                  for (const plot of plots) plot.draw(samples, known?.stepMs ?? 10_000, now - length, now, tickMs);
-                  const first = known?.samples[0];
-                  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${hours.format(first.at - known.stepMs)}` : "");
-                }
+function drawTimeline() {
+  if (performance.now() - asked > RELOAD_MS && client.link.state === "live") loadHistory();
+  const now = client.now(), [, length, tickMs] = SPANS[span];
+  // The second that is now belongs to it: samples come later.
+  const live = state.gateway && known?.span === "1h" && client.link.state === "live"
+    ? [{ ...(known.samples.at(-1) ?? { played: 0, ignored: 0, failed: 0 }), listeners: state.gateway.listeners, at: now }] : [];
+  const samples = [...(known?.samples ?? []), ...live];
+  for (const plot of plots) plot.draw(samples, known?.stepMs ?? 10_000, now - length, now, tickMs);
+  const first = known?.samples[0];
+  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${hours.format(first.at - known.stepMs)}` : "");
+}
 
-                onDraw(drawTimeline);
+onDraw(drawTimeline);
 
-                """#
+"""#
         ),
     ]
 }
