@@ -171,6 +171,64 @@ struct ConfigurationTests {
         }
     }
 
+    @Test(.enabled(if: SharedLogSettings.isBuilt))
+    func `the servers of a shared log are addresses of one scheme, and each fault is said once`() async throws {
+        let most = (1...SharedLogSettings.serversMax).map { "nats://127.0.0.1:\($0)" }
+        for value in [
+            "", "nats://127.0.0.1:4222", "nats://localhost:1, nats://[::1]:65535", most.joined(separator: ","),
+            "tls://nats-a.example:4222,tls://nats-b.example:4222",
+        ] {
+            #expect(try await self.read(flags: ["jetstream.servers": value]).sharedLog.servers == value)
+        }
+        for value in [
+            ",", "nats://127.0.0.1:4222,", "127.0.0.1:4222", "http://127.0.0.1:4222", "nats://127.0.0.1",
+            "nats://127.0.0.1:0", "nats://127.0.0.1:65536", "nats://:4222", "nats://me:secret@127.0.0.1:4222",
+            "nats://127.0.0.1:4222/x", "nats://127.0.0.1:4222,tls://127.0.0.1:4222", "nats://127.0.0.1:4222\u{7}",
+            "nats://a b:4222", "nats://127.0.0.1:4222;nats://127.0.0.1:4223",
+            (most + ["nats://127.0.0.1:9999"]).joined(separator: ","),
+        ] {
+            let faults = await self.faults(flags: ["jetstream.servers": value])
+            #expect(faults.count == 1, "\(value): \(faults)")
+            #expect(faults.first?.hasPrefix("jetstream.servers: it must be addresses") == true, "\(faults)")
+            #expect(faults.first?.contains("secret@") != true)
+        }
+        for key in ["jetstream.prefix", "jetstream.credentialsFile", "jetstream.tls.authorityFile"] {
+            let faults = await self.faults(flags: [key: "a\u{1B}b"])
+            #expect(faults.count == 1 && faults.first?.hasPrefix("\(key): it must be") == true, "\(faults)")
+        }
+        for value in ["", "a.b", "a b", "ä", String(repeating: "a", count: 33)] {
+            #expect(await self.faults(flags: ["jetstream.prefix": value]).count == 1)
+        }
+        #expect(await self.faults(flags: ["jetstream.prefix": String(repeating: "a", count: 32)]) == [])
+    }
+
+    @Test(.enabled(if: SharedLogSettings.isBuilt))
+    func `servers on other machines are reached by TLS, unless the operator says otherwise`() async throws {
+        let remote = ["jetstream.servers": "nats://127.0.0.1:4222,nats://nats-b.example:4222"]
+        let faults = await self.faults(flags: remote)
+        #expect(faults.count == 1)
+        #expect(faults.first?.contains("nats://nats-b.example:4222 is on another machine") == true)
+        for more in [("jetstream.tls.authorityFile", "/ca.pem"), ("allowUnencryptedRemote", "true")] {
+            #expect(await self.faults(flags: remote.merging([more.0: more.1]) { $1 }) == [])
+        }
+        let encrypted = try await self.read(flags: ["jetstream.servers": "tls://nats-b.example:4222"])
+        #expect(encrypted.sharedLog.encrypts)
+        // The statement about the servers is no matter of a single value: a start asks for it.
+        #expect(encrypted.syncFault?.reason.hasPrefix("it must be true") == true)
+        #expect(GatewayConfiguration().syncFault == nil)
+    }
+
+    @Test(.enabled(if: !SharedLogSettings.isBuilt))
+    func `a program without NATS takes the defaults of a shared log only`() async throws {
+        for (key, value) in [
+            ("jetstream.servers", "nats://127.0.0.1:4222"), ("jetstream.prefix", "b"), ("jetstream.syncAlways", "true"),
+        ] {
+            let faults = await self.faults(flags: [key: value])
+            #expect(faults.count == 1)
+            #expect(faults.first?.contains("built without NATS") == true)
+        }
+    }
+
     @Test func `the ratio of traces is a number from 0 to 1`() async throws {
         for (value, ratio) in [("0", 0), ("1", 1), ("1.0", 1), ("0.05", 0.05), (".5", 0.5)] as [(String, Double)] {
             #expect(try await self.read(flags: ["tracing.ratio": value]).tracing.ratio == ratio)

@@ -66,7 +66,11 @@ struct JetStreamSharingTests {
         let servers = try NATSServers.alone.get()
         let (names, strange) = (LogNames.random(), LogNames.random())
         func bus(_ names: LogNames) async throws -> NATSBus {
-            NATSBus(try await blocking { try NATSConnection(servers.access) }, names: names)
+            let access = servers.access
+            return NATSBus(
+                try await eventually { try await blocking { try NATSConnection(access) } },
+                names: names
+            )
         }
         let (one, other, stranger) = (try await bus(names), try await bus(names), try await bus(strange))
         let (atOne, atOther) = (await one.messages(on: "a.b"), await other.messages(on: "a.b"))

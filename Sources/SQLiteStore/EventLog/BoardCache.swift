@@ -107,6 +107,10 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
         guard lane == .breaks else { throw .failed("no snapshot is kept of the lane \(lane)") }
         var digest: UInt64?
         if portion.isLast {
+            // Asked first: reading waits for a record that is not there.
+            guard try await self.log.head(of: lane) >= portion.offset else {
+                throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head")
+            }
             let record = try await self.log.read(lane, after: portion.offset - 1, recordsMax: 1, bytesMax: 1).first
             guard let record, record.offset == portion.offset else {
                 throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head")
