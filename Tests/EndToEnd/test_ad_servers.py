@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Ads from ad servers: `--vast-url`, `cuecast vast resolve`, and servers that do all that servers do."""
-import gzip, json, os, re, socket, subprocess, tempfile, unittest, urllib.request
+import concurrent.futures, gzip, json, os, random, re, socket, subprocess, tempfile, unittest, urllib.request
 
 from ad_server import TRACK, AdServer, answer, inline, vast, wrapper
 from harness import BINARY, PATIENCE, ROOT, Gateway
@@ -351,6 +351,94 @@ is “spare”. (VAST error 301)
         self.server.serve("/w", vast(inline("spot")))
         found = resolve(self.server.url("/wide"))
         self.assertEqual((len(found["ads"]), reasons(found)), (31, ["tooManyDocuments"] * 9))
+
+    # MARK: Malformed answers
+
+    def malformed(self):
+        """200 answers that give no ad: what is sent, and the reasons that there may be."""
+        document = vast(inline("spot", error=f"{TRACK}/e")).encode()
+        answers = []
+        # Whatever a document is cut off at, and whatever is said of its length.
+        for number in range(1, 61):
+            cut = document[:number * (len(document) - 1) // 61]
+            answers.append((answer(cut), {"malformed"}))
+        for number in range(1, 21):
+            whole = answer(document)
+            answers.append((whole[:len(whole) - number * 20], {"unavailable"}))
+        for status in (300, 304, 305, 400, 401, 403, 404, 405, 410, 418, 429, 451, 500, 501, 505, 511, 599, 201, 202, 206):
+            answers.append((answer(document, status), {"unavailable"}))
+        answers.append((answer("", 204), {"noAds"}))
+        for text in ("", " ", "null", "{}", "no ad", "<", "<html><body>503</body></html>", "<!DOCTYPE html><html></html>", "<VAST/", "<VAST></Vast>",
+                     "<VAST><Ad></VAST>", "<VAST>&nbsp;</VAST>", "<VAST>&undefined;</VAST>", "<VAST/><VAST/>", "<VAST a=1/>",
+                     "\0", "\x7f", "<!DOCTYPE VAST [<!ENTITY a 'b'>]><VAST>&a;</VAST>", "GIF89a", "%PDF-1.4"):
+            answers.append((answer(text), {"malformed", "notVAST"}))
+        for text, reason in (("<rss/>", "notVAST"), ("<vast version='4.2'/>", "notVAST"), ("<DAAST/>", "notVAST"), ("<VMAP/>", "notVAST"),
+                             ("<VideoAdServingTemplate/>", "unsupportedVersion"), ("<VAST version='1.0'/>", "unsupportedVersion"),
+                             ("<VAST version='5.0'/>", "unsupportedVersion"), ("<VAST version='x'/>", "unsupportedVersion"),
+                             ("<VAST version='4.2'/>", "noAds"), ("<VAST><Error>x</Error></VAST>", "noAds"),
+                             ("<?xml version='1.0' encoding='EBCDIC'?><VAST/>", "unsupportedEncoding"),
+                             ("<VAST>" + "<Ad/>" * 65 + "</VAST>", "tooLarge"), ("<a>" * 65 + "</a>" * 65, "tooLarge"),
+                             ("<VAST>" + "<a/>" * 32_768 + "</VAST>", "tooLarge")):
+            answers.append((answer(text), {reason}))
+        for ad, reason in (("<Ad/>", "notOneAd"), ("<Ad><InLine/></Ad>", "noLinear"), (inline("x", media=False), "noMediaFile"),
+                           (inline("x", seconds=0), "unusableDuration"), (inline("x").replace("00:00:15", "soon"), "unusableDuration"),
+                           (inline("x").replace("00:00:15", "09:00:00"), "tooLong"), (inline("x").replace("https://cdn", "rtmp://cdn"), "noUsableMediaFile"),
+                           (inline("x").replace("audio/mpeg", "application/javascript"), "needsFramework"),
+                           (inline("x", place='conditionalAd="true"'), "conditional"), (wrapper(""), "noAddress"),
+                           (wrapper("about:blank"), "noAddress"), (wrapper("/relative"), "unusableAddress"), (wrapper("data:,x"), "unusableAddress"),
+                           (wrapper("http://a.example/" + "x" * 4_096), "addressTooLong"),
+                           (inline("x", inside=f"<Impression>{TRACK}</Impression>" * 128), "tooManyTrackers"),
+                           (wrapper("http://127.0.0.1:1/"), "unavailable")):
+            answers.append((answer(vast(ad)), set(reason.split())))
+        zipped = gzip.compress(document)
+        for number in range(1, 21):
+            broken = bytearray(zipped)
+            broken = broken[:number * len(zipped) // 21] if number % 2 else broken[:-8] + bytes(8)
+            answers.append((answer(bytes(broken), headers=["Content-Encoding: gzip"]), {"unavailable"}))
+        for encoding in ("br", "deflate", "zstd", "compress", "gzip, gzip", "x", "\x01"):
+            answers.append((answer(document, headers=[f"Content-Encoding: {encoding}"]), {"unavailable"}))
+        for sent in (b"", b"\0" * 64, b"HTTP", b"HTTP/1.1\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n", b"SSH-2.0-OpenSSH\r\n", b"\x15\x03\x01\0\x02\x02\x28",
+                     b"HTTP/1.1 abc OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+                     b"HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n", b"HTTP/1.1 200 OK\r\n: x\r\n\r\n", b"HTTP/1.1 200 OK\r\nX\0Y: z\r\n\r\n",
+                     b"ICY 200 OK\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"):
+            answers.append((sent, {"unavailable", "tooLarge", "malformed"}))
+        generator = random.Random(39)
+        while len(answers) < 200:
+            spoiled = bytearray(document)
+            for _ in range(3):
+                spoiled[generator.randrange(len(spoiled))] = generator.choice(b"<>&\0\x80")
+            answers.append((answer(bytes(spoiled)), None))
+        return answers
+
+    def test_two_hundred_malformed_answers_end_in_a_reason_and_in_the_fallback(self):
+        gateway = self.gateway()
+        answers = self.malformed()
+        self.assertGreaterEqual(len(answers), 200)
+        for number, (sent, _) in enumerate(answers):
+            self.server.raw(f"/{number}", sent)
+
+        def check(number):
+            url, expected = self.server.url(f"/{number}"), answers[number][1]
+            found = resolve(url)
+            if expected is None and found["ads"]:
+                return None  # What was spoiled did not matter.
+            names = set(reasons(found))
+            if not names or expected is not None and not names & expected:
+                return f"{number}: {answers[number][0][:200]} ended in {names}, and not in {expected}"
+            sentences = [each["fault"]["sentence"] for each in found["documents"] if "fault" in each] + [
+                ad["sentence"] for each in found["documents"] for ad in each["ads"] if "sentence" in ad]
+            if not all(sentence.strip() for sentence in sentences) or not sentences:
+                return f"{number}: there is a reason without a sentence"
+            done = run_with(gateway, "lists", "put", f"list{number % 8}", "--vast-url", url, "--allow-private", *UNHURRIED,
+                            "--fallback-vast", VAST, "--json")
+            if done.returncode != 0 or "are taken instead" not in done.stderr or json.loads(done.stdout)[0]["advertisements"] == 0:
+                return f"{number}: the fallback did not stand in: {done}"
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            failures = [failure for failure in pool.map(check, range(len(answers))) if failure]
+        self.assertEqual(failures, [])
 
 
 def run_with(gateway, *arguments, code=None):
