@@ -11,6 +11,7 @@ import atexit, functools, itertools, json, os, random, re, shutil, signal, subpr
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
                      listener_pb2, notice_pb2, slower_until, status_pb2, until)
+from test_ad_servers import AdServers  # noqa: F401 (its tests run with these)
 from test_audit import Audit  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
