@@ -206,6 +206,7 @@ package struct SchedulePlanner: Hashable, Sendable {
                 }
                 return (start..<end, each.id)
             }
+            .sorted { ($0.0.lowerBound, $0.1) < ($1.0.lowerBound, $1.1) }
         var room = self.horizon.openBreaksMax - present.count { $0.isOpen && !gone.contains($0.id) }
         for each in wanted.sorted(by: { ($0.startMilliseconds, $0.id) < ($1.startMilliseconds, $1.id) }) {
             var change = self.change(each, own[each.id], now: now)

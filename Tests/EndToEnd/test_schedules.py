@@ -220,6 +220,7 @@ class Schedules(unittest.TestCase):
         self.assertEqual(followers[killed].end(signal.SIGKILL), -signal.SIGKILL)
         until("all breaks are put in", lambda: len(self.breaks()) == 20, lasting=60)
         followers[killed] = self.follow(path, "--horizon", f"{horizon}s")
+        followers[killed].complaint("Follows")
         # The file changes: one is gone, one moves, one is new.
         rows = [self.row(number, seconds=number * 2, duration=1) for number in range(2, 20)]
         self.write([*rows, self.row(1, seconds=100), self.row(20, seconds=40, duration=1)])

@@ -37,7 +37,7 @@ struct ScheduleOptions: ParsableArguments {
 
     @Option(
         help:
-            "How far ahead breaks are put in; later ones wait. The gateway takes them 6 hours ahead (breaks.startAheadMax).",
+            "How far ahead breaks are put in; later ones wait. The gateway takes them 6 hours ahead (breaks.startAheadMax). (default: 5h55m)",
         transform: DurationArgument.read
     )
     var horizon = DurationArgument(.milliseconds(ScheduleHorizon().aheadMilliseconds))

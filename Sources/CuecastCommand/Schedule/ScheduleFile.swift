@@ -102,12 +102,13 @@ struct ScheduleFile: ParsableArguments {
         }
         switch self.chosenForm {
         case .ical:
-            // Rules go on for ever; breaks are put in hours ahead at most.
+            // Rules go on for ever; breaks are put in hours ahead at most. Whole days, so that it is told once a day.
+            let today = now - now % CivilDate.dayMilliseconds
             return try CalendarReader.read(
                 document,
                 zone: zone,
                 zoneNamed: { ScheduleTimes.zone(named: $0, self.times.clockChange) },
-                period: now - CivilDate.dayMilliseconds..<now + 7 * CivilDate.dayMilliseconds
+                period: today - CivilDate.dayMilliseconds..<today + 8 * CivilDate.dayMilliseconds
             )
         case .vmap:
             return try VMAPReader.read(document, programme: self.programme.programme(), takesTags: self.list != nil)

@@ -28,6 +28,7 @@ struct ScheduleFollow: AsyncParsableCommand {
         let options = self.schedule
         var follower = ScheduleFollower(options)
         guard follower.readAgain() else { throw CommandExit.badData }
+        complain("Follows \(options.file.file): \(follower.breakCount) breaks.")
         let first = follower
         try await options.gateway.asBroadcaster { (client) async throws(BroadcastError) in
             let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -81,6 +82,9 @@ struct ScheduleFollower {
     private var isFaulty = false
 
     init(_ options: ScheduleOptions) { self.options = options }
+
+    /// How many breaks the schedule has.
+    var breakCount: Int { self.document?.breaks.count ?? 0 }
 
     /// Reads the file; a faulty one is told, and changes nothing.
     ///
