@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Ads from ad servers: `--vast-url`, `cuecast vast resolve`, and servers that do all that servers do."""
+"""Ads from ad servers: `--vast-url`, `cuecast vast resolve`, and servers that do all that servers do.
+
+    scripts/end-to-end.sh AdServers
+    CUECAST_ANSWERS=all scripts/end-to-end.sh AdServers     with all 200 malformed answers; else with every fourth
+"""
 import concurrent.futures, gzip, json, os, random, re, socket, subprocess, tempfile, unittest, urllib.request
 
 from ad_server import TRACK, AdServer, answer, inline, vast, wrapper
@@ -411,7 +415,7 @@ is “spare”. (VAST error 301)
             answers.append((answer(bytes(spoiled)), None))
         return answers
 
-    def test_two_hundred_malformed_answers_end_in_a_reason_and_in_the_fallback(self):
+    def test_malformed_answers_end_in_a_reason_and_in_the_fallback(self):
         gateway = self.gateway()
         answers = self.malformed()
         self.assertGreaterEqual(len(answers), 200)
@@ -437,7 +441,8 @@ is “spare”. (VAST error 301)
             return None
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            failures = [failure for failure in pool.map(check, range(len(answers))) if failure]
+            tried = range(0, len(answers), 1 if os.environ.get("CUECAST_ANSWERS") == "all" else 4)
+            failures = [failure for failure in pool.map(check, tried) if failure]
         self.assertEqual(failures, [])
 
 
