@@ -10,10 +10,11 @@ package import CuecastWire
 package struct Break: Sendable {
     /// Safety: it is changed only through a reference that is known to be the only one; what is shared is constant.
     private final class Kept: @unchecked Sendable {
-        var record: BreakRecord
+        // Safety: only a break that holds the one reference changes it, and a break is a value, whose accesses the compiler keeps apart.
+        @safe @exclusivity(unchecked) var record: BreakRecord
         /// By the number of the variant.
-        var encoded: [EncodedAdvertisements]?
-        var contentBytes: Int
+        @safe @exclusivity(unchecked) var encoded: [EncodedAdvertisements]?
+        @safe @exclusivity(unchecked) var contentBytes: Int
 
         init(_ record: BreakRecord, encoded: [EncodedAdvertisements]?, contentBytes: Int) {
             self.record = record

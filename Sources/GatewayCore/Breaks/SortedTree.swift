@@ -12,11 +12,13 @@ struct SortedTree<Key: Comparable & Hashable & Sendable, Value: Hashable & Senda
     ///
     /// Safety: a node is changed only through a reference that is known to be the only one; shared nodes are constants.
     private final class Node: @unchecked Sendable {
-        var keys: [Key]
-        var values: [Value]
-        var children: [Node]
+        // Safety: only a tree that holds the one reference changes a node, and a tree is a value, whose accesses the compiler keeps apart.
+        // Checked once more at each access, an update of a break takes a sixth longer.
+        @safe @exclusivity(unchecked) var keys: [Key]
+        @safe @exclusivity(unchecked) var values: [Value]
+        @safe @exclusivity(unchecked) var children: [Node]
         /// How many keys the leaves below have.
-        var count: Int
+        @safe @exclusivity(unchecked) var count: Int
 
         init(keys: [Key], values: [Value], children: [Node], count: Int) {
             self.keys = keys
