@@ -336,9 +336,9 @@ class Relay:
             self.ready.set()
             await self.over.wait()
 
-    def look_at(self, connection, request):
-        self.paths.append(request.path)
-        return None if request.path.startswith("/listen") else connection.respond(404, "There is nothing here.\n")
+    def look_at(self, path, headers):
+        self.paths.append(path)
+        return None if path.startswith("/listen") else (404, [], b"There is nothing here.\n")
 
     async def serve(self, client):
         async with websockets.connect(self.target, subprotocols=["ZWS2.0"], ping_interval=None, open_timeout=PATIENCE) as gateway:
@@ -364,10 +364,12 @@ class WebSocketPlayer(Case):
         player.wait_for("joined")
         return player
 
+    def start_break(self, name):
+        reply = self.broadcaster.publish("radio1", name, [ad("a", AD_MS), ad("b", AD_MS)], start=broadcast_pb2.Start(now=True))
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply)
+
     def check_plays(self, player, name):
-        self.publish(name)
-        for each in ("a", "b"):
-            player.wait_for("outcome", ad=each, outcome="played")
+        self.start_break(name)
         self.assertEqual(player.finish(), 0)
         counts = self.gateway.report("radio1", name)
         self.assertEqual({each: (counts[each]["delivered"], counts[each]["played"]) for each in counts}, {"a": (1, 1), "b": (1, 1)})
@@ -389,14 +391,14 @@ class WebSocketPlayer(Case):
 
     def test_a_gateway_that_dies_is_found_again(self):
         player = self.player(self.gateway.url, "--breaks", "2")
-        self.publish("b1")
-        player.wait_for("outcome", ad="b", outcome="played")
-        player.wait_for("acknowledged")
+        self.start_break("b1")
+        until("both are counted", lambda: [each["played"] for each in self.gateway.report("radio1", "b1").values()] == [1, 1])
+        self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="b1"))
         self.gateway.stop(signal.SIGKILL)
         self.gateway.start()
         self.broadcaster.close()
         self.broadcaster = Broadcaster(self.gateway)
-        self.publish("b2")
+        self.start_break("b2")
         self.assertEqual(player.finish(), 0)
         for name in ("b1", "b2"):
             counts = self.gateway.report("radio1", name)

@@ -142,7 +142,7 @@ struct RoutesTests {
             #expect(answer.status == 200)
             #expect(
                 answer.body
-                    == #"{"alarms":[{"alarm":"clock","sentence":"The wall clock is 1 h ahead."}],"missing":[],"ready":true}"#
+                    == #"{"alarms":[{"alarm":"clock","sentence":"The wall clock is 1 h ahead.","title":"The clocks are too far apart"}],"missing":[],"ready":true}"#
             )
         }
         parts.missing = ["log"]

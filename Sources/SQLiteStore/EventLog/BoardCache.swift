@@ -152,6 +152,9 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
             return try await self.connection.read(body)
         } catch is StoreClosed {
             throw .closed
+        } catch let error as DatabaseError where [.SQLITE_MISUSE, .SQLITE_INTERRUPT].contains(error.resultCode) {
+            // Closing interrupts readers, and refuses new ones.
+            throw .closed
         } catch {
             throw .failed(StoreFile.sentence(error))
         }

@@ -18,7 +18,7 @@ enum Said {
         draining: Bool = false,
         notice: String = #"{"p50":1200,"p99":3400}"#
     ) throws -> GatewayEventDocument {
-        let alarms = alarms.map { #"{"alarm":"\#($0.0)","sentence":"\#($0.1)"}"# }.joined(separator: ",")
+        let alarms = alarms.map { #"{"alarm":"\#($0.0)","title":"T","sentence":"\#($0.1)"}"# }.joined(separator: ",")
         let limits = limits.map { #"{"limit":"\#($0.0)","refused":\#($0.1),"max":null}"# }.joined(separator: ",")
         return try self.read(
             """
