@@ -4,7 +4,7 @@
 
     scripts/end-to-end.sh WebSocketListeners WebSocketPeers WebSocketPlayer WebSocketExample
 """
-import asyncio, base64, os, re, signal, socket, struct, subprocess, sys, threading, time, unittest
+import asyncio, base64, http, os, re, signal, socket, struct, subprocess, sys, threading, time, unittest
 
 import websockets
 
@@ -336,9 +336,9 @@ class Relay:
             self.ready.set()
             await self.over.wait()
 
-    def look_at(self, path, headers):
+    async def look_at(self, path, headers):
         self.paths.append(path)
-        return None if path.startswith("/listen") else (404, [], b"There is nothing here.\n")
+        return None if path.startswith("/listen") else (http.HTTPStatus.NOT_FOUND, [], b"There is nothing here.\n")
 
     async def serve(self, client):
         async with websockets.connect(self.target, subprotocols=["ZWS2.0"], ping_interval=None, open_timeout=PATIENCE) as gateway:
@@ -373,6 +373,8 @@ class WebSocketPlayer(Case):
         self.assertEqual(player.finish(), 0)
         counts = self.gateway.report("radio1", name)
         self.assertEqual({each: (counts[each]["delivered"], counts[each]["played"]) for each in counts}, {"a": (1, 1), "b": (1, 1)})
+        # It would last longer than its ads were played.
+        self.gateway.end("radio1", name)
 
     def test_a_break_by_one_connection_and_by_two(self):
         for name, words in (("b1", ()), ("b2", ("--two-connections",))):
@@ -393,11 +395,12 @@ class WebSocketPlayer(Case):
         player = self.player(self.gateway.url, "--breaks", "2")
         self.start_break("b1")
         until("both are counted", lambda: [each["played"] for each in self.gateway.report("radio1", "b1").values()] == [1, 1])
-        self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="b1"))
+        self.gateway.end("radio1", "b1")
         self.gateway.stop(signal.SIGKILL)
         self.gateway.start()
         self.broadcaster.close()
         self.broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(self.broadcaster.close)
         self.start_break("b2")
         self.assertEqual(player.finish(), 0)
         for name in ("b1", "b2"):
