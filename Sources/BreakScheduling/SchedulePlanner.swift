@@ -143,6 +143,10 @@ package struct SchedulePlanner: Hashable, Sendable {
     package var idPrefixes: Set<String>?
     /// Whether breaks that the schedule has no more are cancelled.
     package var removes = true
+    /// The ids in the schedule that it had before; only such breaks are cancelled. `nil`: all.
+    ///
+    /// A break that it never had may be of a newer schedule, which another follower has read already.
+    package var hadBefore: Set<String>?
     /// Whether breaks that were cancelled are put again, by another id.
     package var revives = false
 
@@ -251,6 +255,15 @@ package struct SchedulePlanner: Hashable, Sendable {
                 id: each.id,
                 present: each,
                 reason: "the schedule may have it: rows with faults were skipped, so nothing is cancelled"
+            )
+        }
+        if let hadBefore, !hadBefore.contains(local) {
+            return ScheduleChange(
+                kind: .refused,
+                id: each.id,
+                present: each,
+                reason:
+                    "the schedule has not had it since this follower began, and another one may have a newer file: 'cuecast schedule put --apply' cancels it"
             )
         }
         return ScheduleChange(kind: .gone, id: each.id, present: each)

@@ -99,6 +99,14 @@ struct SchedulePlannerTests {
         #expect(planner.plan([], present: present, now: Self.now).map(\.kind) == [.refused, .refused])
     }
 
+    @Test func `a follower cancels only what its file had before`() {
+        var planner = SchedulePlanner(name: "day")
+        let present = [Self.present("day.a", in: 10), Self.present("day.b", in: 20)]
+        planner.hadBefore = ["a"]
+        let changes = planner.plan([], present: present, now: Self.now)
+        #expect(changes.map(\.kind) == [.gone, .refused] && changes[1].reason.contains("put --apply"))
+    }
+
     @Test func `what is over is past, and what is far is later`() {
         #expect(self.only(Self.wanted("a", in: 0), nil)?.kind == .past)
         #expect(self.only(Self.wanted("a", in: -400), Self.present("day.a", .complete, in: -400))?.kind == .past)

@@ -74,6 +74,8 @@ struct ScheduleFollower {
 
     private let options: ScheduleOptions
     private var document: ScheduleDocument?
+    /// The ids that the file has, and had in earlier readings.
+    private var hadBefore: Set<String> = []
     private var mark: Mark?
     private var keeper: ScheduleKeeper?
     /// The sentences that were said and still hold, by their subject.
@@ -102,6 +104,9 @@ struct ScheduleFollower {
                 if self.isFaulty { complain("\(path): it can be read again.") }
                 self.isFaulty = false
                 self.document = read
+                // What is gone for long is over at the gateway, too.
+                if self.hadBefore.count > ScheduleLimits.scheduleBreaksMax { self.hadBefore = [] }
+                self.hadBefore.formUnion(read.breaks.map(\.id))
                 return true
             }
         } catch {
@@ -160,6 +165,7 @@ struct ScheduleFollower {
             self.keeper
             ?? ScheduleKeeper(gateway: client, stream: self.options.stream, planner: self.options.planner(document))
         keeper.planner = self.options.planner(document)
+        keeper.planner.hadBefore = self.hadBefore
         defer { self.keeper = keeper }
         let changes = try await keeper.apply(try await keeper.difference(wanted, clock: ScheduleOptions.now))
         self.tell(changes)
