@@ -143,9 +143,9 @@ package struct SchedulePlanner: Hashable, Sendable {
     package var idPrefixes: Set<String>?
     /// Whether breaks that the schedule has no more are cancelled.
     package var removes = true
-    /// The ids in the schedule that it had before; only such breaks are cancelled. `nil`: all.
+    /// The ids that the schedule had before; `nil`: any.
     ///
-    /// A break that it never had may be of a newer schedule, which another follower has read already.
+    /// Only such breaks are cancelled. A break that it never had may be of a newer schedule, which another follower has read already.
     package var hadBefore: Set<String>?
     /// Whether breaks that were cancelled are put again, by another id.
     package var revives = false
