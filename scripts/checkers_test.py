@@ -252,6 +252,11 @@ class DocumentsTests(CheckerTest):
 """)
         self.write("Sources/A/SettingDefaults.swift", "    static let lease: Duration = .seconds(300)\n")
         self.write("Sources/A/CertificateFiles.swift", "")
+        self.write("Sources/A/SharedLogSettings.swift", """
+    static let sharedLogRows: [Row] = [
+        text("d.e", "what", \\.d) { $0 },
+    ]
+""")
         self.write("Sources/A/ConfigurationRows.swift", """
     static let ownRows: [Row] = [
         text("b", "what", \\.b) { $0 }
@@ -266,7 +271,7 @@ class DocumentsTests(CheckerTest):
                 "        self.second = limits[.two]\n")
         self.assertEqual(CHECK_DOCUMENTS.defaults(CHECK_DOCUMENTS.with_limits(self.root, text)),
                          {"one": "4096", "lease": "300 s", "second": "3"})
-        self.assertEqual(CHECK_DOCUMENTS.configuration_keys(self.root), {"a.two": True, "b": True, "c.d": False})
+        self.assertEqual(CHECK_DOCUMENTS.configuration_keys(self.root), {"a.two": True, "b": True, "c.d": False, "d.e": False})
 
     def links(self, text):
         self.write("README.md", text)
