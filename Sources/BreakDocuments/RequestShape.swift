@@ -78,7 +78,7 @@ package indirect enum RequestKind: Sendable {
     case signalEvent
     /// One value, or from 1 to `countMax` of them.
     case oneOrMore(RequestKind, countMax: Int)
-    /// As many values as the range says; `nil`: any number.
-    case list(of: RequestKind, count: ClosedRange<Int>? = nil)
+    /// As many values as the range says.
+    case list(of: RequestKind, count: ClosedRange<Int>)
     case object(RequestShape)
 }

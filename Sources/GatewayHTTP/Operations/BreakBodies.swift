@@ -65,7 +65,7 @@ extension RequestKind {
         case .signalEvent: Schema.eventID
         case .oneOrMore(let kind, let countMax):
             ["anyOf": [kind.schema, Schema.array(of: kind.schema).adding(Self.bounds(1...countMax))]]
-        case .list(let kind, let count): Schema.array(of: kind.schema).adding(count.map(Self.bounds) ?? [:])
+        case .list(let kind, let count): Schema.array(of: kind.schema).adding(Self.bounds(count))
         case .object(let shape): shape.schema.place
         }
     }
