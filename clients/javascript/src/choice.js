@@ -3,16 +3,16 @@
 
 /// How often a connection by WebSocket may fail in a row where there was one before: a gateway that restarts takes both ways.
 const FAILURES_MAX = 3;
-/// How long server-sent events are used before WebSocket is tried again at the next loss of the connection.
+/// How long server-sent events are used before WebSocket is tried again at the next loss of the connection; and, where WebSocket has never
+/// worked on this page, the longest time between two looks whether it opens now, beside the connection.
 const AGAIN_MS = 600_000;
-/// How long after that at the latest it is tried while the connection lasts, where WebSocket has worked on this page: chosen at random from
-/// half of it on, since many fall back at one time.
+/// The longest time between two looks where WebSocket has worked on this page.
 const BACK_MS = 120_000;
 
 /// Which way to connect next: "webSocket" first, "events" where that fails before it has joined. A policy without clock.
 ///
 /// A network or a proxy that lets no WebSocket through is found by the first try. Where WebSocket has worked on this page, several tries must
-/// fail, and server-sent events are left again soon.
+/// fail. Server-sent events are left again when a look beside them has shown that WebSocket opens.
 export class TransportChoice {
   #hasWorked = false;
   #failures = 0;
@@ -44,9 +44,10 @@ export class TransportChoice {
     return false;
   }
 
-  /// After how long a connection by server-sent events is to be left for WebSocket; null: not while it lasts.
-  backAfterMs(random = Math.random()) {
-    return this.webSocket && this.#hasWorked ? BACK_MS * (1 + random) / 2 : null;
+  /// After how long a connection by server-sent events looks whether WebSocket opens: chosen at random from half of the longest time on,
+  /// since many fall back at one time; null: never.
+  lookAfterMs(random = Math.random()) {
+    return this.webSocket ? (this.#hasWorked ? BACK_MS : AGAIN_MS) * (1 + random) / 2 : null;
   }
 
   /// WebSocket is tried with the next connection.

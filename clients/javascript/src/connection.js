@@ -79,7 +79,7 @@ export class Connection {
   async #listen(identity, signal) {
     this.way = this.#choice.next(performance.now());
     const attempt = this.#attempt = new AbortController();
-    let back = null;
+    const looking = new AbortController();
     try {
       const token = typeof this.token === "function" ? await this.token() : this.token;
       if (signal.aborted) return {};
@@ -88,8 +88,7 @@ export class Connection {
         joined: (joined) => {
           this.#intervalMs = Math.min(CLOCK_INTERVAL_MS, Math.max(joined.leaseMs / 2, CLOCK_SOON_MS));
           this.#sampleLater(identity);
-          const backMs = this.way === "events" ? this.#choice.backAfterMs() : null;
-          if (backMs !== null) back = setTimeout(() => this.comeBack(), backMs);
+          if (this.way === "events") this.#lookForWebSocket(looking.signal);
           if (!this.on.joined(joined)) return false;
           this.#backoff.reset();
           return true;
@@ -101,7 +100,19 @@ export class Connection {
     } catch (error) {
       return { problem: `${error?.message ?? error}` };
     } finally {
-      clearTimeout(back);
+      looking.abort();
+    }
+  }
+
+  /// Leaves server-sent events for WebSocket once one opens. The connection that there is stays until then, and hears notices.
+  async #lookForWebSocket(signal) {
+    for (let waitMs; (waitMs = this.#choice.lookAfterMs()) !== null;) {
+      await sleep(waitMs, signal);
+      if (signal.aborted) return;
+      if (await this.links.webSocket.opens(signal)) {
+        this.comeBack();
+        return;
+      }
     }
   }
 

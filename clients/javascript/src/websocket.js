@@ -144,6 +144,31 @@ export class WebSocketLink {
     });
   }
 
+  /// Whether a WebSocket opens there now: opens one and closes it.
+  opens(signal) {
+    if (signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      let [socket, timer] = [null, null];
+      const end = (isOpen) => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", abort);
+        socket?.close();
+        resolve(isOpen);
+      };
+      const abort = () => end(false);
+      try {
+        socket = new this.WebSocket(this.url, "ZWS2.0");
+      } catch {
+        return end(false);
+      }
+      signal.addEventListener("abort", abort);
+      timer = setTimeout(abort, OPEN_MAX_MS);
+      socket.onopen = () => end(true);
+      socket.onclose = abort;
+      return undefined;
+    });
+  }
+
   /// Asks for something: "batch", "acknowledge", "time" or "leave"; resolves to the reply, or to LOST.
   ask(kind, stream, { session, ticket, ...body }, { clock } = {}) {
     if (!this.isOpen) return Promise.resolve(LOST);

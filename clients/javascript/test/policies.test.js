@@ -171,8 +171,9 @@ test("WebSocket comes first, and server-sent events at once where it was never t
   assert.ok(choice.ended("webSocket", {}, 0));
   assert.equal(choice.next(1), "events");
   choice.ended("events", { hasJoined: true }, 2);
-  // It stays there, and does not leave while it lasts; much later a new connection tries again.
-  assert.deepEqual([choice.next(599_999), choice.backAfterMs(), choice.next(600_000)], ["events", null, "webSocket"]);
+  // It stays there, and looks from time to time; much later a new connection tries again.
+  assert.deepEqual([choice.next(599_999), choice.next(600_000)], ["events", "webSocket"]);
+  assert.deepEqual([choice.lookAfterMs(0), choice.lookAfterMs(1)], [300_000, 600_000]);
 });
 
 test("where neither way leads there, WebSocket comes first again", () => {
@@ -187,7 +188,7 @@ test("where WebSocket has worked it fails three times before it is left, and com
   assert.ok(!choice.ended("webSocket", { hasJoined: true }, 0));
   for (const isLeft of [false, false, true]) assert.equal(choice.ended("webSocket", {}, 1), isLeft);
   assert.equal(choice.next(2), "events");
-  assert.deepEqual([choice.backAfterMs(0), choice.backAfterMs(1)], [60_000, 120_000]);
+  assert.deepEqual([choice.lookAfterMs(0), choice.lookAfterMs(1)], [60_000, 120_000]);
   choice.tryWebSocket();
   assert.equal(choice.next(3), "webSocket");
   assert.ok(choice.ended("webSocket", {}, 3), "one failure is enough then");

@@ -5,9 +5,33 @@
 /// The end-to-end tests have the real gateway.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Connection } from "../src/connection.js";
 import { Notice, Reply, Request } from "../src/messages.js";
 import { WebSocketLink } from "../src/websocket.js";
 import { decode, encode } from "../src/wire.js";
+
+/// Runs a body with timers that ring when the body says that time goes on.
+async function withTimers(body) {
+  const real = [globalThis.setTimeout, globalThis.clearTimeout];
+  const waiting = new Map();
+  let [now, number] = [0, 0];
+  globalThis.setTimeout = (run, ms) => {
+    waiting.set(number += 1, { run, at: now + ms });
+    return number;
+  };
+  globalThis.clearTimeout = (timer) => waiting.delete(timer);
+  const settle = async () => { for (let turn = 0; turn < 50; turn += 1) await null; };
+  try {
+    await body(async (ms) => {
+      await settle();
+      now += ms;
+      for (const [timer, { run, at }] of [...waiting].sort((one, other) => one[1].at - other[1].at)) {
+        if (at <= now && waiting.delete(timer)) run();
+      }
+      await settle();
+    });
+  } finally { [globalThis.setTimeout, globalThis.clearTimeout] = real; }
+}
 
 class Peer {
   static last = null;
@@ -130,3 +154,56 @@ test("an address that is none is a reason, and no exception", async () => {
   const link = new WebSocketLink("nonsense", { WebSocket: class { constructor() { throw new SyntaxError("no address"); } } });
   assert.deepEqual(await link.listen({ signal: new AbortController().signal }, {}), { hasJoined: false, problem: "no address" });
 });
+
+test("a look tells whether a WebSocket opens, and closes it", async () => {
+  const link = new WebSocketLink("wss://gateway.example/listen", { WebSocket: Peer });
+  for (const [isOpen, happens] of [[true, (peer) => peer.onopen()], [false, (peer) => peer.onclose({})], [false, (peer, abort) => abort.abort()]]) {
+    const abort = new AbortController();
+    const looks = link.opens(abort.signal);
+    happens(Peer.last, abort);
+    assert.equal(await looks, isOpen);
+    assert.ok(Peer.last.isClosed && Peer.last.sent.length === 0);
+  }
+  assert.equal(await new WebSocketLink("no address").opens(new AbortController().signal), false);
+  assert.equal(await link.opens(AbortSignal.abort()), false);
+});
+
+test("a look that is not answered ends", () => withTimers(async (go) => {
+  const looks = new WebSocketLink("wss://gateway.example/listen", { WebSocket: Peer }).opens(new AbortController().signal);
+  await go(10_000);
+  assert.equal(await looks, false);
+  assert.ok(Peer.last.isClosed);
+}));
+
+test("server-sent events are left for WebSocket once it opens, also where the first try was in vain", () => withTimers(async (go) => {
+  const told = [];
+  const connection = new Connection({
+    gateway: "https://gateway.example", webSocket: "wss://gateway.example/listen", stream: "s", clock: { errorMs: 0, add() {} }, token: "", client: "test",
+  }, { state() {}, joined: () => true, notice() {}, head() {}, replaced() {}, problem() {} });
+  let opens = false;
+  // Each way joins at once where it opens, and lasts until it is left.
+  const link = (way, isThere) => ({
+    listen: ({ signal }, on) => {
+      told.push(way);
+      if (!isThere()) return Promise.resolve({ hasJoined: false });
+      on.joined({ leaseMs: 3_600_000 });
+      return new Promise((resolve) => { signal.addEventListener("abort", () => resolve({ hasJoined: true })); });
+    },
+    opens: async () => { told.push(`looks: ${opens}`); return opens; },
+    ask: async () => ({}),
+  });
+  Object.assign(connection.links, { webSocket: link("webSocket", () => opens), events: link("events", () => true) });
+  const abort = new AbortController();
+  const running = connection.run(() => ({ session: "00" }), abort.signal);
+  await go(0);
+  assert.deepEqual(told.splice(0), ["webSocket", "events"]);
+  await go(600_000);
+  assert.deepEqual(told.splice(0), ["looks: false"]);
+  opens = true;
+  await go(600_000);
+  assert.deepEqual([told.splice(0), connection.way], [["looks: true", "webSocket"], "webSocket"]);
+  await go(3_000_000);
+  assert.deepEqual(told, []);
+  abort.abort();
+  await running;
+}));
