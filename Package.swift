@@ -322,7 +322,10 @@ let package = Package(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
         ),
-        tests("CueWatchingTests", ["CueWatching", "AdFormats", "CuecastBroadcast", "CuecastWire", "TestSupport"]),
+        tests(
+            "CueWatchingTests",
+            ["CueWatching", "AdFormats", "CuecastBroadcast", "CuecastWire", "TestSupport", nioCore, nioEmbedded]
+        ),
         tests("BreakSchedulingTests", ["BreakScheduling", "CuecastBroadcast", "TestSupport"]),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),

@@ -11,6 +11,15 @@ struct DatagramReceiver: Sendable {
     static let systemBufferBytes: ChannelOptions.Types.SocketOption.Value = 4_194_304
     /// As long as a datagram can be.
     private static let datagramBytesMax = 65_536
+    /// How long datagrams wait to be read together, if no more than can be read at a time.
+    private static let readInterval = TimeAmount.milliseconds(5)
+    /// How many are read at a time: 135 Mbit/s of those that transport streams have, even if none was read without waiting.
+    private static let datagramsPerReadMax = 64
+    /// How many that were read may wait at most before reading stops, and at how many it goes on.
+    private static let backPressure = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
+        lowWatermark: 16,
+        highWatermark: 128
+    )
 
     /// The address at which it listens, with the port that the system chose.
     let address: String
@@ -61,15 +70,20 @@ struct DatagramReceiver: Sendable {
     ) async throws -> NIOAsyncChannel<Arrival, Never> {
         var bootstrap = DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.datagramBytesMax))
+            .channelOption(.maxMessagesPerRead, value: UInt(Self.datagramsPerReadMax))
             .channelOption(.socketOption(.so_rcvbuf), value: Self.systemBufferBytes)
         // Of a group each watcher on this machine gets every datagram; of another address only one would.
         if place.isMulticast { bootstrap = bootstrap.channelOption(.socketOption(.so_reuseaddr), value: 1) }
         return try await bootstrap.bind(to: place) { channel in
             channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandlers([
+                    ReadPacer(interval: Self.readInterval, messagesPerReadMax: Self.datagramsPerReadMax),
                     DatagramOpener(), IdleStateHandler(readTimeout: TimeAmount(silenceMax)), ArrivalHandler(now: now),
                 ])
-                return try NIOAsyncChannel<Arrival, Never>(wrappingChannelSynchronously: channel)
+                return try NIOAsyncChannel<Arrival, Never>(
+                    wrappingChannelSynchronously: channel,
+                    configuration: .init(backPressureStrategy: Self.backPressure)
+                )
             }
         }
     }
