@@ -178,21 +178,30 @@ class Checker:
     # Positions
 
     def notices(self):
-        """Every notice that a client was told of, with where."""
+        """Every notice that a client was told of, with where; and those of snapshots without their kind.
+
+        A snapshot has each open break as it stands, at the position of its newest notice: available for the one who joins, whatever that
+        notice said.
+        """
         for line in self.by_op["notice"]:
             yield line["stream"], line["notice"], f"gateway {line['gateway']} at {line['at']} s"
+        snapshots = []
         for line in self.by_op["join"]:
-            # A snapshot has the newest notice of each open break: it stands at its own position.
+            where = f"gateway {line['gateway']} in a join at {line['end']} s"
             for notice in (line["answer"] or {}).get("notices", ()):
-                yield line["asked"]["stream"], notice, f"gateway {line['gateway']} in a join at {line['end']} s"
+                if line["answer"]["kind"] == "snapshot":
+                    snapshots.append((line["asked"]["stream"], {name: value for name, value in notice.items() if name != "kind"}, where))
+                else:
+                    yield line["asked"]["stream"], notice, where
+        yield from snapshots
 
     def check_positions(self):
         meanings = {}
         for stream, notice, where in self.notices():
-            if notice["kind"] == "head":
+            if notice.get("kind") == "head":
                 continue
             before = meanings.setdefault((stream, *notice["position"]), (notice, where))
-            if before[0] != notice:
+            if any(before[0].get(name, value) != value for name, value in notice.items()):
                 self.find("two meanings", f"{stream} {notice['position']} is {before[0]} by {before[1]}, and {notice} by {where}")
         # Where a gateway says that a break's newest notice is.
         infos = [(line["answer"]["break"], f"gateway {line['gateway']} at {line['end']} s") for line in self.changes()
