@@ -81,7 +81,7 @@ class Checker:
                     self.find("lost change", f"{key} was confirmed in revision {revision}, and gateway {final['gateway']} has {revisions[key]}")
             for key, times in there.items():
                 if key not in asked:
-                    self.find("invented break", f"gateway {final['gateway']} has {key}, which nobody published")
+                    self.find("invented break", f"gateway {final['gateway']} has {key}, which no client published")
                 if times > 1:
                     self.find("invented break", f"gateway {final['gateway']} lists {key} {times} times")
 
@@ -145,7 +145,7 @@ class Checker:
                 if rows[key] not in possible:
                     self.find("other outcome", f"{key} counts as {rows[key]} at gateway {gateway}; sent were {statements}")
             for key in rows.keys() - sent.keys():
-                self.find("invented outcome", f"gateway {gateway} counts {key}, which nobody sent")
+                self.find("invented outcome", f"gateway {gateway} counts {key}, which no client sent")
 
     def check_counts(self):
         for final in self.finals:

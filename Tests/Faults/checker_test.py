@@ -107,7 +107,7 @@ class CheckerTests(unittest.TestCase):
             lines.insert(1, change("update", revision=3, sequence=3))
         self.assertIn("lost change", self.changed(lacks))
 
-    def test_a_break_that_nobody_published_is_invented(self):
+    def test_a_break_that_no_client_published_is_invented(self):
         self.assertIn("invented break", self.changed(lambda lines: [line["breaks"].append(info("z", sequence=None)) for line in lines[-3:]]))
 
     def test_a_break_that_is_listed_twice_is_found(self):
@@ -164,7 +164,7 @@ class CheckerTests(unittest.TestCase):
         self.assertIn("counted wrong", self.changed(lambda lines: [
             line["reports"][0]["ads"]["x"].update(unknown=1, delivered=2) for line in lines[-3:]]))
 
-    def test_an_outcome_that_nobody_sent_is_invented(self):
+    def test_an_outcome_that_no_client_sent_is_invented(self):
         self.assertIn("invented outcome", self.changed(lambda lines: lines[-1]["outcomes"].append(row(session="cc"))))
 
     def test_another_outcome_than_the_one_that_was_sent_is_found(self):

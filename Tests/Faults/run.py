@@ -94,7 +94,7 @@ class Run:
                 raise client.fault
 
     def check_members(self):
-        """Nobody but the run ends a member."""
+        """No member ends by itself."""
         for member in self.cluster.members:
             code = member.ended_by_itself()
             assert code is None, f"{member.place.name} ended by itself with {code}: {member.last_lines()}"
@@ -248,10 +248,10 @@ class Run:
 
 
 def sweep():
-    """Takes away the folders of runs that were killed: nobody holds their lock."""
+    """Takes away the folders of runs that were killed: no process has their lock."""
     for folder in glob.glob(os.path.join(tempfile.gettempdir(), PREFIX + "*")):
         try:
-            with open(f"{folder}/lock", "w", encoding="ascii") as lock:
+            with open(f"{folder}/lock", "r+", encoding="ascii") as lock:  # A folder that is kept has none.
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder)
         except OSError:
