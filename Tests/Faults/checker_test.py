@@ -221,6 +221,15 @@ class CheckerTests(unittest.TestCase):
     def test_a_notice_that_comes_twice_is_found(self):
         self.assertEqual(self.changed(lambda lines: lines.insert(7, lines[6])), {"repeat"})
 
+    def test_a_session_that_begins_at_an_older_position_has_every_notice_again(self):
+        again = join(["7", 1], "recovered", ["7", 2], [notice(2, kind="updated", duration_ms=20)], connection=0, session="cc", gateway=2)
+        self.assertEqual(self.changed(lambda lines: lines.insert(-3, copy.deepcopy(again))), set())
+        again["answer"]["notices"][0]["duration_ms"] = 21
+        self.assertEqual(self.changed(lambda lines: lines.insert(-3, again)), {"two meanings"})
+
+    def test_a_player_that_joins_with_another_position_than_it_has_makes_a_wrong_history(self):
+        self.assertIn("incomplete", self.changed(lambda lines: lines[4]["asked"].update(last=["7", 0])))
+
     def test_a_gateway_that_is_behind_its_listener_is_found(self):
         self.assertIn("backwards", self.changed(lambda lines: lines[4]["answer"].update(kind="snapshot", head=["7", 0], notices=[])))
 

@@ -21,13 +21,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "EndToEnd")]
 import clients, faults, places
-from harness import Broadcaster, Requester, broadcast_pb2, listener_pb2, status_pb2, until
+from harness import Broadcaster, Requester, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, until
 from history import History, break_info, notice, position
 from members import Cluster
 
 PREFIX = "cuecast-faults."
 #: How many confirmed requests there have to be after a round before the next one begins.
 GOES_ON_AFTER = 10
+#: How many notices of each stream every gateway tells once more at the end.
+TOLD_AGAIN = 100
 #: A break changes no more.
 OVER = {broadcast_pb2.BREAK_STATE_COMPLETE, broadcast_pb2.BREAK_STATE_CANCELLED, broadcast_pb2.BREAK_STATE_EXPIRED}
 
@@ -74,11 +76,14 @@ class Plan:
 
 class Run:
     def __init__(self, chosen, world, folder):
-        self.chosen, self.folder = chosen, folder
+        self.chosen = chosen
+        self.names = [name for name in chosen.faults or faults.FAULTS if name in faults.possible(world)]
+        if not self.names:
+            print(f"jepsen: none of these faults can be had here; there are {', '.join(faults.possible(world))}", flush=True)
+            raise SystemExit(69)
         self.history = History(f"{folder}/history")
         self.cluster = Cluster(world, folder)
-        self.world, self.stopping = world, threading.Event()
-        self.clients = []
+        self.stopping, self.clients = threading.Event(), []
 
     def begin_load(self):
         register_at = int((time.time() + clients.REGISTER_AHEAD_SECONDS) * 1_000) * 1_000
@@ -111,9 +116,7 @@ class Run:
         until("requests are confirmed again", goes_on)
 
     def rounds(self):
-        plan = Plan([name for name in self.chosen.faults or faults.FAULTS if name in faults.possible(self.world)],
-                    self.chosen.short, self.chosen.seed)
-        assert plan.names, "none of these faults can be had here"
+        plan = Plan(self.names, self.chosen.short, self.chosen.seed)
         randomness = random.Random(f"{self.chosen.seed} faults")
         for number in range(1, self.chosen.rounds + 1):
             chosen, seconds, pause = plan.next()
@@ -198,7 +201,9 @@ class Run:
                                    answer={"status": "OK", "kind": listener_pb2.JoinKind.Name(joined.kind)[10:].lower(),
                                            "head": position(joined.head), "notices": [notice(each) for each in joined.notices]})
                 return joined
-            heads[stream] = position(ask(os.urandom(16), None).head)
+            head = ask(os.urandom(16), None).head
+            ask(os.urandom(16), notice_pb2.Position(epoch=head.epoch, sequence=max(head.sequence - TOLD_AGAIN, 1)))
+            heads[stream] = position(head)
         return heads
 
     def reports(self, gateway):
@@ -236,7 +241,7 @@ class Run:
             for gateway in self.cluster.gateways:
                 code = gateway.end()
                 assert code == 0, f"{gateway.place.name} ended with {code}: {gateway.last_lines()}"
-        except BaseException:
+        except Exception:
             for member in self.cluster.members:
                 for line in member.last_lines():
                     print(f"{member.place.name}: {line}", flush=True)
