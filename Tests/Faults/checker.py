@@ -221,7 +221,8 @@ class Checker:
                 self.find("two meanings", f"{stream} has the epochs {sorted(found)}, and no history was lost")
 
     def check_order(self):
-        last, by_connection = {}, {}  # of a session what it applied; of a connection its session
+        # Of a session what it applied; of a connection its session, and up to where notices may have come before the join.
+        last, by_connection, before_join = {}, {}, {}
         for line in self.lines:
             if line["op"] == "join" and line["answer"] and line["answer"]["status"] == "OK":
                 answer, session = line["answer"], line["asked"]["session"]
@@ -240,6 +241,8 @@ class Checker:
                         self.find("gap", f"{where} was told that {numbers} are all notices between {asked} and {head}")
                 last[session] = head
                 by_connection[line["connection"]] = session
+                if line["asked"].get("way") == "subscription":
+                    before_join[line["connection"]] = head
             elif line["op"] == "notice":
                 session = by_connection.get(line["connection"])
                 where = f"session {line['session']} at gateway {line['gateway']} at {line['at']} s"
@@ -247,6 +250,9 @@ class Checker:
                     self.find("incomplete", f"{where} got a notice on a connection that it had not joined by")
                     continue
                 epoch, number = line["notice"]["position"]
+                known = before_join.get(line["connection"])
+                if known and epoch == known[0] and number <= known[1]:
+                    continue
                 before = last[session]
                 if line["notice"]["kind"] == "head":
                     if epoch == before[0] and number > before[1]:

@@ -221,6 +221,18 @@ class CheckerTests(unittest.TestCase):
     def test_a_notice_that_comes_twice_is_found(self):
         self.assertEqual(self.changed(lambda lines: lines.insert(7, lines[6])), {"repeat"})
 
+    def test_a_subscriber_may_have_notices_from_before_its_join_and_no_others_twice(self):
+        def subscribed(edit):
+            def change(lines):
+                lines[5]["asked"]["way"] = "subscription"
+                edit(lines)
+            return self.changed(change)
+        early = pushed(notice(1), connection=3, session="bb")
+        self.assertEqual(subscribed(lambda lines: lines.insert(6, early)), set())
+        self.assertEqual(self.changed(lambda lines: lines.insert(6, early)), {"repeat"})
+        self.assertEqual(subscribed(lambda lines: lines.insert(7, lines[6])), {"repeat"})
+        self.assertEqual(subscribed(lambda lines: lines.insert(7, pushed(notice(4), connection=3, session="bb"))), {"gap"})
+
     def test_a_session_that_begins_at_an_older_position_has_every_notice_again(self):
         again = join(["7", 1], "recovered", ["7", 2], [notice(2, kind="updated", duration_ms=20)], connection=0, session="cc", gateway=2)
         self.assertEqual(self.changed(lambda lines: lines.insert(-3, copy.deepcopy(again))), set())

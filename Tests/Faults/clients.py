@@ -182,17 +182,27 @@ class Player(Client):
     def session_text(self):
         return self.session.hex()
 
+    #: How notices come, as a join in the history says it.
+    way = "push"
+
     def work(self):
-        self.socket, self.connection = self.connect(zmq.DEALER, "requests"), next(connections)
+        self.connection = next(connections)
+        self.open()
         try:
             if self.join_stream():
                 self.listen()
         finally:
-            self.socket.close()
+            self.close()
         if not self.outbox and self.randomness.random() < 0.2:
             self.begin_session()
         self.move()
         self.stopping.wait(self.randomness.uniform(0, 0.3))
+
+    def open(self):
+        self.socket = self.connect(zmq.DEALER, "requests")
+
+    def close(self):
+        self.socket.close()
 
     # One request after the other; notices come between.
 
@@ -217,17 +227,26 @@ class Player(Client):
             return None
         frames = self.socket.recv_multipart()
         if len(frames) == 2 and not frames[0]:
-            reply = listener_pb2.Reply.FromString(frames[1])
-            self.clock_us = reply.gateway_us - time.monotonic_ns() // 1_000
-            return reply
-        assert len(frames) == 1 and frames[0].startswith(self.topic), frames
-        message = notice_pb2.Notice.FromString(frames[0][len(self.topic):])
-        said = notice(message)
+            return self.take_reply(frames[1])
+        assert len(frames) == 1, frames
+        return self.take_notice(frames[0])
+
+    def take_reply(self, frame):
+        reply = listener_pb2.Reply.FromString(frame)
+        self.clock_us = reply.gateway_us - time.monotonic_ns() // 1_000
+        return reply
+
+    def take_notice(self, frame):
+        assert frame.startswith(self.topic), frame
+        said = notice(notice_pb2.Notice.FromString(frame[len(self.topic):]))
         self.history.write("notice", client=self.name, gateway=self.at, connection=self.connection, at=self.history.now(),
                            stream=self.stream, session=self.session_text, notice=said)
-        if said["kind"] != "head":
+        if said["kind"] != "head" and not self.is_known(said):
             self.apply(said)
         return True
+
+    def is_known(self, said):
+        return False
 
     def apply(self, said):
         self.last = said["position"]
@@ -241,15 +260,15 @@ class Player(Client):
     def join_stream(self):
         begin, asked = self.history.now(), self.last
         last = notice_pb2.Position(epoch=int(asked[0]), sequence=asked[1]) if asked else None
-        reply = self.ask(join=listener_pb2.Join(stream=self.stream, last=last, push=True, client="fault rounds"))
+        reply = self.ask_to_join(last)
         answer = None
         if reply:
             answer = {"status": status(reply), "message": reply.message}
             if answer["status"] == "OK":
-                assert reply.joined.pushed
+                assert reply.joined.pushed == (self.way == "push")
                 kind = listener_pb2.JoinKind.Name(reply.joined.kind).removeprefix("JOIN_KIND_").lower()
                 answer |= {"kind": kind, "head": position(reply.joined.head), "notices": [notice(each) for each in reply.joined.notices]}
-        self.told("join", begin, {"last": asked}, answer)
+        self.told("join", begin, {"last": asked, "way": self.way}, answer)
         if not answer or answer["status"] != "OK":
             return False
         for said in answer["notices"]:
@@ -257,6 +276,9 @@ class Player(Client):
         self.last = answer["head"]
         self.ticket, self.silence = reply.joined.ticket, 2.5 * reply.joined.head_interval_ms / 1_000
         return True
+
+    def ask_to_join(self, last):
+        return self.ask(join=listener_pb2.Join(stream=self.stream, last=last, push=True, client="fault rounds"))
 
     def listen(self):
         """Until the gateway is silent or refuses, or the player moves by itself."""
@@ -316,3 +338,60 @@ class Player(Client):
         if answer["status"] != "OK" or self.randomness.random() < 0.95:
             self.outbox.pop(0)
         return True
+
+
+class Subscriber(Player):
+    """A player with two connections: it subscribes, proves that by a tick, and joins then."""
+
+    way, SYNC = "subscription", b"~sync\0"
+
+    def open(self):
+        super().open()
+        self.notices, self.has_joined = self.connect(zmq.SUB, "notices"), False
+        #: Notices that came before the join was answered.
+        self.early = []
+
+    def close(self):
+        super().close()
+        self.notices.close()
+
+    def ask_to_join(self, last):
+        self.notices.subscribe(self.topic)
+        self.notices.subscribe(self.SYNC)
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while (left := deadline - time.monotonic()) > 0 and self.notices.poll(left * 1_000):
+            frame = self.notices.recv()
+            if not frame.startswith(self.SYNC):
+                self.early.append(frame)
+                continue
+            tick = notice_pb2.SyncTick.FromString(frame[len(self.SYNC):])
+            reply = self.ask(join=listener_pb2.Join(stream=self.stream, last=last, instance=tick.instance, client="fault rounds"))
+            # The two connections may have met two runs of the gateway; then the tick proves nothing.
+            if not reply or status(reply) != "OK" or reply.joined.instance == tick.instance:
+                return reply
+            return None
+        return None
+
+    def join_stream(self):
+        self.has_joined = super().join_stream()
+        if self.has_joined:
+            self.known = self.last
+            self.notices.unsubscribe(self.SYNC)
+            for frame in self.early:
+                self.take_notice(frame)
+        return self.has_joined
+
+    def receive(self, seconds):
+        poller = zmq.Poller()
+        poller.register(self.socket, zmq.POLLIN)
+        if self.has_joined:
+            poller.register(self.notices, zmq.POLLIN)
+        ready = dict(poller.poll(seconds * 1_000))
+        if self.notices in ready:
+            frame = self.notices.recv()
+            return True if frame.startswith(self.SYNC) else self.take_notice(frame)
+        return self.take_reply(self.socket.recv_multipart()[1]) if ready else None
+
+    def is_known(self, said):
+        """It came between the subscription and the join."""
+        return said["position"][0] == self.known[0] and said["position"][1] <= self.known[1]

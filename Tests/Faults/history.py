@@ -6,7 +6,7 @@ Every line has `op`; times are seconds since the run began, on one clock.
 
     publish, update, punch, end, cancel
                   client, gateway, begin, end, asked {stream, break, …}, answer {status, changed, break}
-    join          client, gateway, connection, begin, end, asked {stream, session, last}, answer {status, kind, head, notices}
+    join          client, gateway, connection, begin, end, asked {stream, session, last, way}, answer {status, kind, head, notices}
     notice        client, gateway, connection, at, stream, session, notice: one that came on the connection of a join
     batch         client, gateway, begin, end, asked {stream, break, session}, answer {status, delivery, ads}
     acknowledge   client, gateway, begin, end, asked {stream, break, session, delivery, outcomes {ad: outcome}}, answer {status, recorded}

@@ -99,9 +99,11 @@ class Gateway(Member):
         self.data, self.keys = f"{place.folder}/data", f"{folder}/signing.keys"
         self.ready_file = f"{folder}/{place.name}.ready"
         self.http = f"{place.address}:7480"
-        self.addresses = {"requests": f"tcp://{place.address}:7401", "broadcast": f"tcp://{place.address}:7402"}
-        self.command = [BINARY, "serve", "--data-dir", self.data, "--notices", f"tcp://{place.address}:7400",
-                        "--requests", self.addresses["requests"], "--broadcast", self.addresses["broadcast"], "--http", self.http]
+        self.addresses = {name: f"tcp://{place.address}:{port}" for name, port in
+                          (("notices", 7400), ("requests", 7401), ("broadcast", 7402))}
+        self.command = [BINARY, "serve", "--data-dir", self.data, "--http", self.http]
+        for name, address in self.addresses.items():
+            self.command += [f"--{name}", address]
         for setting in (f"jetstream.servers={servers}", "jetstream.syncAlways=true", "allowUnencryptedRemote=true",
                         "listeners.headInterval=1s", "logLevel=info"):
             self.command += ["--set", setting]

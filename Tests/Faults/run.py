@@ -89,7 +89,8 @@ class Run:
         register_at = int((time.time() + clients.REGISTER_AHEAD_SECONDS) * 1_000) * 1_000
         shared = (self.cluster.gateways, self.history, self.chosen.seed, self.stopping)
         self.clients = [clients.Publisher(f"publisher-{number}", *shared, register_at=register_at) for number in range(4)]
-        self.clients += [clients.Player(f"player-{number}", *shared) for number in range(8)]
+        self.clients += [clients.Player(f"player-{number}", *shared) for number in range(6)]
+        self.clients += [clients.Subscriber(f"subscriber-{number}", *shared) for number in range(2)]
         for client in self.clients:
             client.start()
 
