@@ -16,7 +16,7 @@ The promises, by the name of the rule that looks for a breach:
     counted wrong               the reports count each outcome once: not twice, not less, and the books balance
     two meanings                a position of a stream never has two notices, at any gateway, for any client
     gap, repeat, backwards      each listener gets every notice once and in order, unless it was told that some are missing
-    wrong refusal               what a gateway gave a listener is never refused as unknown or forged
+    wrong refusal               what a gateway gave a listener, or confirmed to a broadcaster, is never refused as unknown or forged
     differ                      all gateways have the same breaks, outcomes and reports, and none says that boards differ
     incomplete                  the history says how the run ended, at more than one gateway
 """
@@ -30,6 +30,8 @@ CHANGES = ("publish", "update", "punch", "end", "cancel")
 AGAIN = {"UNAVAILABLE", "DRAINING", "RATE_LIMITED", "LIMIT_REACHED"}
 #: A batch may also come too late.
 NO_BATCH = AGAIN | {"TOO_LATE", "WRONG_STATE"}
+#: And a change may meet the changes of others, or what time has done. NOT_FOUND is not among them: clients change what was confirmed.
+NO_CHANGE = AGAIN | {"BREAK_OVERLAP", "WRONG_STATE", "START_IN_PAST"}
 
 
 class Checker:
@@ -267,6 +269,10 @@ class Checker:
     # Refusals, and what gateways say together
 
     def check_refusals(self):
+        for line in self.changes():
+            allowed = NO_CHANGE | ({"REVISION_CONFLICT"} if "expected_revision" in line["asked"] else set())
+            if line["answer"] and line["answer"]["status"] != "OK" and line["answer"]["status"] not in allowed:
+                self.find("wrong refusal", f"a change that was possible was refused: {line}")
         given = set()
         for line in self.by_op["batch"]:
             answer = line["answer"]

@@ -252,6 +252,15 @@ class CheckerTests(unittest.TestCase):
             self.assertEqual(self.changed(lambda lines: lines.insert(-4, acknowledge(answer=status))), {"wrong refusal"}, status)
             self.assertEqual(self.changed(lambda lines: lines.insert(7, batch(status=status))), {"wrong refusal"}, status)
 
+    def test_a_change_that_is_refused_as_unknown_is_found(self):
+        def refused(status, **asked):
+            return {**change("end", **asked), "answer": {"status": status}}
+        for status in ("NOT_FOUND", "CONFLICT", "INVALID", "REVISION_CONFLICT"):
+            self.assertEqual(self.changed(lambda lines: lines.insert(2, refused(status))), {"wrong refusal"}, status)
+        for status in ("BREAK_OVERLAP", "WRONG_STATE", "UNAVAILABLE"):
+            self.assertEqual(self.changed(lambda lines: lines.insert(2, refused(status))), set(), status)
+        self.assertEqual(self.changed(lambda lines: lines.insert(2, refused("REVISION_CONFLICT", expected_revision=2))), set())
+
     def test_gateways_that_differ_are_found(self):
         for edit in (lambda line: line["alarms"].append("boardsDiffer"), lambda line: line["heads"].update(s=["7", 3]),
                      lambda line: line["breaks"].append(info("c")), lambda line: line["outcomes"].append(row()),
