@@ -9,12 +9,13 @@ import itertools, random, threading, time
 
 import zmq
 
-from harness import ad, broadcast_pb2, listener_pb2, notice_pb2, status_pb2
+from harness import PATIENCE, ad, broadcast_pb2, listener_pb2, notice_pb2, status_pb2
 from history import break_info, notice, position
 
 STREAMS = ("jazz", "news")
 ADS = ("x", "y")
-#: How long a client waits for an answer before it gives a gateway up, in seconds.
+#: How long a client waits for an answer before it gives a gateway up, in seconds: at first, and half as much longer after each failure,
+#: since a busy machine may take longer.
 ANSWER_SECONDS = 5
 #: An interval in the programme that several broadcasters change at once; so far ahead that it never begins.
 REGISTER, REGISTER_AHEAD_SECONDS = "register", 5 * 3_600
@@ -35,7 +36,7 @@ class Client(threading.Thread):
         self.gateways, self.history, self.stopping = gateways, history, stopping
         self.randomness = random.Random(f"{seed} {name}")
         self.at = self.randomness.randrange(len(gateways))
-        self.counter, self.fault = 0, None
+        self.counter, self.fault, self.patience = 0, None, ANSWER_SECONDS
 
     def run(self):
         try:
@@ -43,6 +44,11 @@ class Client(threading.Thread):
                 self.work()
         except BaseException as fault:  # noqa: BLE001 - told at the end
             self.fault = fault
+
+    def was_answered(self, reply):
+        """Takes the next wait from how this one ended; gives the reply."""
+        self.patience = min(1.5 * self.patience, max(PATIENCE, ANSWER_SECONDS)) if reply is None else ANSWER_SECONDS
+        return reply
 
     def move(self):
         """To another gateway."""
@@ -84,15 +90,15 @@ class Publisher(Client):
             self.socket = self.connect(zmq.REQ, "broadcast")
         try:
             self.socket.send(broadcast_pb2.BroadcastRequest(request_id=self.counter, **kind).SerializeToString())
-            is_answered = self.socket.poll(ANSWER_SECONDS * 1_000)
+            is_answered = self.socket.poll(self.patience * 1_000)
         except zmq.Again:
             is_answered = False
         if not is_answered:
             self.drop()
-            return None
+            return self.was_answered(None)
         reply = broadcast_pb2.BroadcastReply.FromString(self.socket.recv())
         assert reply.request_id == self.counter
-        return reply
+        return self.was_answered(reply)
 
     def ask(self, op, asked, **kind):
         """Asks once; gives the status, `None` without an answer, and the reply."""
@@ -214,12 +220,12 @@ class Player(Client):
             self.socket.send_multipart([b"", request.SerializeToString()])
         except zmq.Again:
             return None
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + self.patience
         while (left := deadline - time.monotonic()) > 0:
             reply = self.receive(left)
             if isinstance(reply, listener_pb2.Reply) and reply.request_id == self.counter:
-                return reply
-        return None
+                return self.was_answered(reply)
+        return self.was_answered(None)
 
     def receive(self, seconds):
         """What comes next: a reply, `True` for a notice, which is applied; `None`: nothing came."""
@@ -358,7 +364,7 @@ class Subscriber(Player):
     def ask_to_join(self, last):
         self.notices.subscribe(self.topic)
         self.notices.subscribe(self.SYNC)
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + self.patience
         while (left := deadline - time.monotonic()) > 0 and self.notices.poll(left * 1_000):
             frame = self.notices.recv()
             if not frame.startswith(self.SYNC):

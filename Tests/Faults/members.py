@@ -7,7 +7,7 @@ from harness import BINARY, PATIENCE, ROOT, until
 
 NATS = os.path.join(ROOT, ".venv/bin/nats-server")
 HERE = os.path.dirname(os.path.abspath(__file__))
-GATEWAYS = SERVERS = 3
+SERVERS, GATEWAYS = ("server-0", "server-1", "server-2"), ("gateway-0", "gateway-1", "gateway-2")
 
 
 class Tools:
@@ -130,7 +130,7 @@ class Gateway(Member):
         with open(self.ready_file, encoding="utf-8") as file:
             return file.read().startswith("ready ")
 
-    def open(self, path, timeout=10):
+    def open(self, path, timeout=max(PATIENCE, 120)):
         request = urllib.request.Request(f"http://{self.http}{path}")
         token = f"{self.data}/http-token"
         if os.path.exists(token):
@@ -138,7 +138,7 @@ class Gateway(Member):
                 request.add_header("Authorization", f"Bearer {file.read().strip()}")
         return urllib.request.urlopen(request, timeout=timeout)
 
-    def get(self, path, timeout=10):
+    def get(self, path, timeout=max(PATIENCE, 120)):
         with self.open(path, timeout) as answer:
             return json.load(answer)
 
@@ -168,11 +168,11 @@ class Cluster:
 
     def __init__(self, world, folder):
         tools = Tools(folder)
-        places = [world.place(f"server-{number}", 11 + number) for number in range(SERVERS)]
+        places = [place for place in world.places if place.name in SERVERS]
         self.servers = [Server(place, tools, folder, [each.address for each in places]) for place in places]
         names = ",".join(f"nats://{place.address}:4222" for place in places)
         self.names_flags = ["--servers", names, "--set", "allowUnencryptedRemote=true"]
-        self.gateways = [Gateway(world.place(f"gateway-{number}", 21 + number), tools, folder, names) for number in range(GATEWAYS)]
+        self.gateways = [Gateway(place, tools, folder, names) for place in world.places if place.name in GATEWAYS]
         self.world = world
 
     @property
@@ -184,7 +184,7 @@ class Cluster:
             server.start()
 
         def made():
-            done = subprocess.run([BINARY, "cluster", "init", *self.names_flags, "--replicas", str(SERVERS)], capture_output=True,
+            done = subprocess.run([BINARY, "cluster", "init", *self.names_flags, "--replicas", str(len(SERVERS))], capture_output=True,
                                   text=True, timeout=max(PATIENCE, 60))
             assert done.returncode in (0, 69), f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
             return done.returncode == 0

@@ -11,14 +11,19 @@ CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x10000000, 0x
 PR_SET_PDEATHSIG = 1
 DISK_MIB = 256
 libc = ctypes.CDLL(None, use_errno=True)
+# Where Debian has what makes networks; users may not have it on their path.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
 class NoNamespaces(Exception):
     """The system does not give this user what the run needs; the text says what."""
 
 
-def run(*command, **settings):
-    done = subprocess.run(command, capture_output=True, text=True, **settings)
+def run(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise NoNamespaces(f"{error.filename} is not installed") from error
     if done.returncode != 0:
         raise NoNamespaces(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
@@ -30,8 +35,10 @@ def unshare(flags):
         raise NoNamespaces(f"namespaces of its own: {os.strerror(error)}")
 
 
-def alone(body):
-    """Runs `body` in namespaces of its own, as their first process; gives its exit code. Raises NoNamespaces before `body` runs.
+def alone(prepare, body):
+    """Runs `body` with what `prepare` gives in namespaces of its own, as their first process; gives its exit code.
+
+    Raises NoNamespaces where they, or what `prepare` makes in them, cannot be had; then `body` has not run.
 
     SIGINT and SIGTERM go to it. If this process is killed, all of them are.
     """
@@ -60,11 +67,12 @@ def alone(body):
                     run("mount", "-t", "proc", "proc", "/proc")
                     os.makedirs("/run/netns", exist_ok=True)
                     run("mount", "-t", "tmpfs", "tmpfs", "/run/netns")
+                    prepared = prepare()
                 except (NoNamespaces, OSError) as error:
                     os.write(writing, str(error).encode())
                     os._exit(69)
                 os.close(writing)
-                code = body()
+                code = body(prepared)
             except KeyboardInterrupt:
                 code = 130
             except SystemExit as end:
@@ -104,13 +112,11 @@ class Loopback:
 
     has_network, has_disks, has_delays = False, False, False
 
-    def __init__(self, folder):
-        self.folder = folder
-        self.base = f"127.{random.SystemRandom().randrange(1, 250)}.{random.SystemRandom().randrange(250)}"
-
-    def place(self, name, number):
-        os.makedirs(f"{self.folder}/{name}")
-        return Place(name, f"{self.base}.{number}", [], f"{self.folder}/{name}")
+    def __init__(self, folder, names):
+        base = f"127.{random.SystemRandom().randrange(1, 250)}.{random.SystemRandom().randrange(250)}"
+        self.places = [Place(name, f"{base}.{number}", [], f"{folder}/{name}") for number, name in enumerate(names, 11)]
+        for place in self.places:
+            os.makedirs(place.folder)
 
     def heal(self):
         pass
@@ -122,13 +128,19 @@ class Network:
     has_network, has_disks = True, True
     OWN = "10.77.0.1"
 
-    def __init__(self, folder):
-        self.folder, self.places = folder, []
+    def __init__(self, folder, names):
+        self.folder = folder
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "bridge", "type", "bridge")
         run("ip", "address", "add", f"{self.OWN}/24", "dev", "bridge")
         run("ip", "link", "set", "bridge", "up")
-        self.has_delays = None
+        self.places = [self.place(name, number) for number, name in enumerate(names, 11)]
+        try:
+            self.delay(self.places[0], 1)
+            self.has_delays = True
+        except NoNamespaces:
+            self.has_delays = False  # Not every kernel is built with delays.
+        self.heal()
 
     def place(self, name, number):
         folder, address, inside = f"{self.folder}/{name}", f"10.77.0.{number}", ["ip", "-n", name]
@@ -144,15 +156,6 @@ class Network:
         place = Place(name, address, ["nsenter", f"--net=/run/netns/{name}"], folder)
         self.nft(place, "add table ip faults; add chain ip faults in { type filter hook input priority 0; }; "
                         "add chain ip faults out { type filter hook output priority 0; }")
-        if self.has_delays is None:
-            # Not every kernel is built with delays.
-            try:
-                self.delay(place, 1)
-                self.has_delays = True
-            except NoNamespaces:
-                self.has_delays = False
-            self.undelay(place)
-        self.places.append(place)
         return place
 
     def nft(self, place, commands):

@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "EndToEnd")]
 import clients, faults, places
 from harness import Broadcaster, Requester, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, until
 from history import History, break_info, notice, position
-from members import Cluster
+from members import GATEWAYS, SERVERS, Cluster
 
 PREFIX = "cuecast-faults."
 #: How many confirmed requests there have to be after a round before the next one begins.
@@ -144,7 +144,7 @@ class Run:
 
         def counted(gateway):
             """The newest record of each lane, when all of them are counted."""
-            lanes = gateway.get("/v1/reports?limit=1", 60)["lanes"]
+            lanes = gateway.get("/v1/reports?limit=1")["lanes"]
             return all(lane["offset"] == lane.get("head") for lane in lanes.values()) and {
                 name: lane["head"] for name, lane in lanes.items()}
 
@@ -153,7 +153,7 @@ class Run:
             before = [counted(gateway) for gateway in gateways]
             if not all(before) or any(each != before[0] for each in before):
                 return None
-            finals = [{"gateway": number, "alarms": gateway.readiness()[1], "heads": self.heads(gateway, number),
+            finals = [{"gateway": number, "alarms": until("it tells its alarms", gateway.readiness)[1], "heads": self.heads(gateway, number),
                        "breaks": self.breaks(gateway), "reports": self.reports(gateway), "outcomes": self.outcomes(gateway)}
                       for number, gateway in enumerate(gateways)]
             return [counted(gateway) for gateway in gateways] == before and finals
@@ -210,7 +210,7 @@ class Run:
     def reports(self, gateway):
         found, before = [], None
         while True:
-            page = gateway.get("/v1/reports?limit=500" + (f"&before={before}" if before else ""), 120)
+            page = gateway.get("/v1/reports?limit=500" + (f"&before={before}" if before else ""))
             for each in page["breaks"]:
                 found.append({"stream": each["stream"], "break": each["break"], "balanced": each.get("balanced"),
                               "ads": {one["id"]: one["counts"] for one in each["ads"]}})
@@ -220,7 +220,7 @@ class Run:
     def outcomes(self, gateway):
         found, following = [], None
         while True:
-            with gateway.open("/v1/outcomes" + (f"?from={following}" if following else ""), 120) as answer:
+            with gateway.open("/v1/outcomes" + (f"?from={following}" if following else "")) as answer:
                 lines = [json.loads(line) for line in answer]
             last = lines.pop()
             for row in lines:
@@ -277,25 +277,26 @@ def main():
     print(f"CUECAST_SEED={chosen.seed}, {chosen.rounds} rounds", flush=True)
     began = time.monotonic()
 
-    def body(make):
+    def body(world):
         faulthandler.register(signal.SIGUSR1)  # For a run that hangs.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, interrupted)
-        Run(chosen, make(folder), folder).run()
+        Run(chosen, world, folder).run()
         return 0
-    code, is_kept = 1, chosen.keep
+    code, is_kept, names = 1, chosen.keep, SERVERS + GATEWAYS
     try:
         if chosen.loopback:
-            code = body(places.Loopback)
+            code = body(places.Loopback(folder, names))
         else:
             try:
-                code = places.alone(lambda: body(places.Network))
+                code = places.alone(lambda: places.Network(folder, names), body)
             except places.NoNamespaces as error:
                 if chosen.network:
-                    print(f"jepsen: this user may have no namespaces ({error}): run it as root, or where they are allowed", file=sys.stderr)
+                    print(f"jepsen: no namespaces with networks can be had ({error}): run it as root, or where they are allowed", file=sys.stderr)
                     return 77
-                print(f"jepsen: this user may have no namespaces ({error}): only faults of processes, no partitions and full disks", flush=True)
-                code = body(places.Loopback)
+                print(f"jepsen: no namespaces with networks can be had ({error}): only faults of processes, no partitions and full disks",
+                      flush=True)
+                code = body(places.Loopback(folder, names))
         if code == 0:
             code = subprocess.run([sys.executable, f"{HERE}/checker.py", f"{folder}/history"]).returncode
             print(f"{chosen.rounds} rounds in {time.monotonic() - began:.0f} s", flush=True)
