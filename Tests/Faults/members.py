@@ -40,6 +40,11 @@ class Member:
         #: Whether it should run: a process that has ended meanwhile ended by itself.
         self.is_wanted = False
 
+    def start(self):
+        """Starts it, unless another fault has started it again already."""
+        if not self.is_wanted:
+            self.launch()
+
     def popen(self, command, **settings):
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen([*self.place.prefix, self.tools.slow_sync, self.delay_file, *command], stderr=log,
@@ -86,7 +91,7 @@ class Server(Member):
                        f'jetstream {{ store_dir: "{self.store}", sync_interval: always }}\n'
                        f'cluster {{ name: faults, listen: "{place.address}:6222", routes: [{routes}] }}\n')
 
-    def start(self):
+    def launch(self):
         self.popen([NATS, "-c", self.config], stdout=subprocess.DEVNULL)
 
     def lose_data(self):
@@ -108,7 +113,7 @@ class Gateway(Member):
                         "listeners.headInterval=1s", "logLevel=info"):
             self.command += ["--set", setting]
 
-    def start(self):
+    def launch(self):
         if os.path.exists(self.keys) and not os.path.exists(self.data):
             os.makedirs(self.data, mode=0o700)
             shutil.copy(self.keys, f"{self.data}/signing.keys")
