@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast demo-cluster lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-javascript test-web test-jetstream test-without-nats test-without-zeromq hostile crash watchers backups schedules fuzz fuzz-http \
+	test-tsan test-asan instructions test-javascript test-web test-jetstream test-without-nats test-without-zeromq hostile crash jepsen watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -139,6 +139,10 @@ hostile: ## attacks the gateway as strangers would beside honest listeners, for 
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh
 	@scripts/crash.sh
+
+jepsen: ## lets faults happen to three gateways on three servers, 200 rounds: nothing confirmed is lost or counted twice; needs root
+	@scripts/setup.sh
+	@scripts/jepsen.sh
 
 watchers: ## kills one of two watchers of a source at random moments, 200 times: each break is there exactly once
 	@scripts/setup.sh

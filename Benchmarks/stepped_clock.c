@@ -5,9 +5,13 @@
 // nanoseconds that stand in the first eight bytes of the file CUECAST_CLOCK_STEP, which may change at any time. All other
 // clocks stay as they are, as they do when an administrator sets a machine's clock.
 //
+// The kernel ends waits by its own clock, which is not stepped: a deadline of pthread_cond_timedwait, by which libnats waits for
+// answers, is moved back by the step. Without that, each wait ends at once under a clock that is behind.
+//
 // libfaketime is not used for this: under its version in Debian 12 Swift's tasks slept for ever.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,4 +56,14 @@ time_t time(time_t *result) {
     if (clock_gettime(CLOCK_REALTIME, &shown) != 0) return -1;
     if (result) *result = shown.tv_sec;
     return shown.tv_sec;
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict deadline) {
+    // glibc has the clock of a condition in this bit (nptl/pthreadP.h, __PTHREAD_COND_CLOCK_MONOTONIC_MASK).
+    if (condition->__data.__wrefs & 2) return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, deadline);
+    int64_t shown = (int64_t)deadline->tv_sec * 1000000000 + deadline->tv_nsec - (step ? atomic_load(step) : 0);
+    if (shown < 0) shown = 0;
+    struct timespec real = {shown / 1000000000, shown % 1000000000};
+    return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &real);
 }

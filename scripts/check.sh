@@ -119,6 +119,7 @@ check_scripts() {
     python3 Benchmarks/compare_test.py
     python3 Benchmarks/instructions_test.py
     python3 Tests/Hostile/hostile_test.py
+    python3 Tests/Faults/checker_test.py
 }
 
 # Programs of their own, which wait for most of their time.
@@ -163,4 +164,5 @@ begin_beside waiting_steps
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
+step "fault rounds, short" scripts/jepsen.sh --short
 end_beside
