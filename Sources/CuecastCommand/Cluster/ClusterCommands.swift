@@ -7,6 +7,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import JetStreamLog
+import SQLiteStore
 
 struct Cluster: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,6 +35,12 @@ struct ClusterOptions: ParsableArguments {
 
     @Option(help: "Any other key of the configuration, as KEY=VALUE, for instance jetstream.credentialsFile=FILE.")
     var set: [String] = []
+
+    /// Whether an option or the environment may name servers.
+    var namesSomething: Bool {
+        self.config != nil || self.servers != nil || self.prefix != nil || !self.set.isEmpty
+            || ProcessInfo.processInfo.environment["CUECAST_JETSTREAM_SERVERS"] != nil
+    }
 
     /// Reads all sources; complains about what is wrong.
     func read() async throws -> SharedLogSettings {
@@ -245,11 +252,25 @@ enum ClusterAccess {
         }
     }
 
+    /// Opens the log as its servers have it, to verify it.
+    ///
+    /// - Throws: `VerificationError`.
+    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+        do {
+            return try await StoredLog.open(settings.access(as: "cuecast-verify"), names: settings.names)
+        } catch {
+            switch error {
+            case .noAnswer, .refused: throw VerificationError.unavailable("The shared log cannot be read: \(error)")
+            case .noStream, .unusable: throw VerificationError.unusable("The shared log cannot be verified: \(error)")
+            }
+        }
+    }
+
     private static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {
         try NATSConnection(settings.access(as: "cuecast-cluster"))
     }
 
-    private static func telling<Value>(_ body: () async throws -> Value) async throws -> Value {
+    static func telling<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as NATSError {
@@ -274,6 +295,10 @@ enum ClusterAccess {
     }
 
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState { throw self.refuse() }
+
+    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+        throw VerificationError.unavailable("This program was built without NATS (the package's trait JetStream).")
+    }
     #endif
 }
 
