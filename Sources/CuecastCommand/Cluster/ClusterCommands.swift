@@ -11,14 +11,14 @@ import SQLiteStore
 
 struct Cluster: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make and look at the event log that several gateways share on servers of NATS.",
+        abstract: "Make, look at and fill the event log that several gateways share on servers of NATS.",
         discussion: """
             The servers are those of jetstream.servers, in the configuration file that the gateways use, in the environment, or as \
             --servers. 'init' is needed once, before the first gateway starts; no gateway makes a log.
 
             Example: cuecast cluster status --config /etc/cuecast/cuecast.yaml
             """,
-        subcommands: [ClusterInit.self, ClusterStatus.self]
+        subcommands: [ClusterInit.self, ClusterStatus.self, ClusterMigrate.self]
     )
 }
 
@@ -266,6 +266,11 @@ enum ClusterAccess {
         }
     }
 
+    /// Opens the log that another one is moved to.
+    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget {
+        try await self.telling { try await LogImport.open(settings.access(as: "cuecast-cluster"), names: settings.names) }
+    }
+
     private static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {
         try NATSConnection(settings.access(as: "cuecast-cluster"))
     }
@@ -295,6 +300,10 @@ enum ClusterAccess {
     }
 
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState { throw self.refuse() }
+
+    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget { throw self.refuse() }
+
+    static func telling<Value>(_ body: () async throws -> Value) async throws -> Value { try await body() }
 
     static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
         throw VerificationError.unavailable("This program was built without NATS (the package's trait JetStream).")
