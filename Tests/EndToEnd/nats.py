@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Servers of NATS as processes, alone or as a cluster, that a test kills and starts again; and a client that speaks with one."""
-import base64, json, os, shutil, signal, socket, subprocess, tempfile
+import base64, binascii, json, os, shutil, signal, socket, subprocess, tempfile
 
 from harness import PATIENCE, ROOT, HeldPort
 
@@ -11,7 +11,9 @@ PROGRAM = os.path.join(ROOT, ".venv/bin/nats-server")
 class NATSServers:
     """They keep their ports and their folders when they are started again, and end with `close`."""
 
-    def __init__(self, count=3):
+    def __init__(self, count=3, more=""):
+        """`more` is added to the configuration of each."""
+        self.more = more
         assert os.access(PROGRAM, os.X_OK), f"there is no {PROGRAM}: scripts/setup.sh test installs it"
         self.folder = tempfile.mkdtemp(prefix="cuecast-nats.")
         self.ports = [(HeldPort(), HeldPort()) for _ in range(count)]
@@ -30,7 +32,7 @@ class NATSServers:
     def start(self, place):
         client, route = self.ports[place]
         lines = [f'server_name: server-{place}', f'listen: "{client.address}"', "max_payload: 8MB",
-                 f'jetstream {{ store_dir: "{self.store(place)}", sync_interval: always }}']
+                 f'jetstream {{ store_dir: "{self.store(place)}", sync_interval: always }}', self.more]
         if len(self.ports) > 1:
             routes = ", ".join(f'"nats://{each.address}"' for _, each in self.ports)
             lines.append(f'cluster {{ name: tests, listen: "{route.address}", routes: [{routes}] }}')
@@ -64,13 +66,18 @@ class NATSServers:
 class NATSClient:
     """Asks a server over the text protocol of NATS (docs.nats.io/reference/reference-protocols/nats-protocol)."""
 
-    def __init__(self, address):
+    def __init__(self, address, key=None):
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
         self.file = self.socket.makefile("rb")
         self.asked = 0
-        assert self.line().startswith("INFO "), "no server of NATS"
-        self.write(b'CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true,"lang":"tests","version":"1"}\r\n')
+        said = self.line()
+        assert said.startswith("INFO "), f"no server of NATS: {said!r}"
+        who = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True, "lang": "tests", "version": "1"}
+        if key:
+            who["nkey"] = key.public
+            who["sig"] = key.sign(json.loads(said[5:])["nonce"])
+        self.write(f"CONNECT {json.dumps(who)}\r\n".encode())
 
     def line(self):
         return self.file.readline().decode().rstrip("\r\n")
@@ -96,6 +103,14 @@ class NATSClient:
                 if words[2] == str(self.asked):
                     return content[int(words[-2]) if words[0] == "HMSG" else 0:]
 
+    def refusal(self, command):
+        """What the server says against a command, which it has to refuse."""
+        self.write(command + b"\r\nPING\r\n")
+        while (line := self.line()) != "PONG":
+            if line.startswith("-ERR"):
+                return line
+        raise AssertionError(f"{command} is allowed")
+
     def api(self, what, **members):
         """Asks JetStream; insists that it did what it was asked."""
         answer = json.loads(self.ask(f"$JS.API.{what}", json.dumps(members).encode()))
@@ -120,3 +135,34 @@ class NATSClient:
     def close(self):
         self.file.close()
         self.socket.close()
+
+
+class NATSKey:
+    """A key of a user of NATS (docs.nats.io, NKeys), made by OpenSSL; `file` has it as `nk -gen user -pubout` writes it."""
+
+    def __init__(self, folder, name):
+        self.private, self.file = f"{folder}/{name}.pem", f"{folder}/{name}.nk"
+        self.openssl("genpkey", "-algorithm", "ed25519", "-out", self.private)
+        # The seed and the public key are the last 32 bytes of their DER (RFC 8410).
+        seed = self.openssl("pkey", "-in", self.private, "-outform", "DER")[-32:]
+        public = self.openssl("pkey", "-in", self.private, "-pubout", "-outform", "DER")[-32:]
+        user, seed_head = 20 << 3, 18 << 3
+        self.public = self.text(bytes([user]) + public)
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write(self.text(bytes([seed_head | user >> 5, (user & 31) << 3]) + seed) + "\n" + self.public + "\n")
+        os.chmod(self.file, 0o600)
+
+    def sign(self, nonce):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(nonce.encode())
+            file.flush()
+            signature = self.openssl("pkeyutl", "-sign", "-rawin", "-inkey", self.private, "-in", file.name)
+        return base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
+
+    @staticmethod
+    def text(data):
+        return base64.b32encode(data + binascii.crc_hqx(data, 0).to_bytes(2, "little")).rstrip(b"=").decode()
+
+    @staticmethod
+    def openssl(*arguments):
+        return subprocess.run(["openssl", *arguments], check=True, capture_output=True).stdout
