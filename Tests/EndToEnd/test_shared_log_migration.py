@@ -41,6 +41,9 @@ class SharedLogMigration(SharedLogCase):
         for listener in listeners:
             listener.next()
             self.play(listener, "one")
+        self.end(own, "one")
+        for listener in listeners:
+            listener.next()
         self.publish(own, "two")
         kept = {}
         for number, listener in enumerate(listeners):
@@ -106,7 +109,7 @@ class SharedLogMigration(SharedLogCase):
         for number, before in enumerate(listeners):
             listener = self.listener(gateways[number % 2], session=before.session, last=before.last)
             self.assertEqual(listener.joined.kind, listener_pb2.JOIN_KIND_SNAPSHOT)
-            self.assertEqual({each.break_id for each in listener.applied}, {"one", "two"})
+            self.assertIn("two", {each.break_id for each in listener.applied})
             self.assertEqual(listener.acknowledge("two", kept[number], {"x": "played"}).status, OK)
         expected = {"delivered": 6, "played": 6, "unknown": 0, "contradictions": 0}
         self.reports_agree(gateways, "two", expected)

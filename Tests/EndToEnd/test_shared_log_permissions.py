@@ -53,7 +53,7 @@ class SharedLogPermissions(SharedLogCase):
         self.reports_agree([first, second], "one", {"delivered": 2, "played": 2, "unknown": 0})
         self.end(second, "one")
         for key in (gateway_key, operator_key):
-            self.assertIn("leader=none", self.command("cluster", "status", key=key, servers=servers))
+            self.assertIn("replicas=1", self.command("cluster", "status", key=key, servers=servers))
         for gateway in (first, second):
             self.assertEqual(gateway.stop(), 0)
             found = gateway.verified(servers, *settings)

@@ -42,7 +42,7 @@ package protocol InspectedLog: Sendable {
     /// The newest record of a lane when the log was opened: reading ends there.
     func head(of lane: Lane) async throws(EventLogError) -> UInt64
 
-    /// What stands behind an offset.
+    /// Reads what follows an offset.
     ///
     /// - Parameters:
     ///   - lane: the lane to read.

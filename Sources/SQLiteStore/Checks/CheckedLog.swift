@@ -10,7 +10,7 @@ import Synchronization
 /// Records that are missing or cannot be read are passed over: the records that are returned follow each other, so that a recount goes on
 /// behind a fault and the damage shows.
 final class CheckedLog: RecordSource {
-    /// What this machine knows of a record: it has counted or applied one with this digest.
+    /// The memory that this machine has of a record: it has counted or applied one with this digest.
     struct Mark {
         let lane: Lane
         let offset: UInt64
