@@ -164,7 +164,10 @@ struct MovingLogTests {
         try books.killed(into: lost)
         await books.close()
         // The ledger has counted what the log has lost: the log goes on in a new epoch.
-        try execute("DELETE FROM records WHERE record_key = (SELECT max(record_key) FROM records)", in: lost + "/events.sqlite")
+        try execute(
+            "DELETE FROM records WHERE record_key = (SELECT max(record_key) FROM records)",
+            in: lost + "/events.sqlite"
+        )
         let again = try await KeptBooks(lost)
         #expect(again.log.identity.epochs.count == 2)
         await again.close()

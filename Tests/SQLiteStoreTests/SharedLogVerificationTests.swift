@@ -22,6 +22,7 @@ private final class RecordedLog: InspectedLog {
     ///   - lost: offsets of the lane of acknowledgements that have no record.
     ///   - last: the newest record of that lane; `nil`: the one that the log has.
     ///   - replaced: other bytes at an offset of a lane.
+    /// - Throws: where the log cannot be read.
     init(
         _ log: InMemoryEventLog,
         lost: Set<UInt64> = [],
@@ -77,7 +78,8 @@ struct SharedLogVerificationTests {
         _ path: String,
         _ shared: RecordedLog
     ) async throws -> LedgerVerification {
-        try await LedgerVerification.run(in: path, ledgerOnly: false, openShared: { _ in shared }) { _ in }
+        let opener: LedgerVerification.SharedLogOpener = { _ in shared }
+        return try await LedgerVerification.run(in: path, ledgerOnly: false, openShared: opener) { _ in }
     }
 
     private func time(_ seconds: Int) throws -> [UInt8] {

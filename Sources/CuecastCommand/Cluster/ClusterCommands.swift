@@ -268,7 +268,9 @@ enum ClusterAccess {
 
     /// Opens the log that another one is moved to.
     static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget {
-        try await self.telling { try await LogImport.open(settings.access(as: "cuecast-cluster"), names: settings.names) }
+        try await self.telling {
+            try await LogImport.open(settings.access(as: "cuecast-cluster"), names: settings.names)
+        }
     }
 
     private static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {

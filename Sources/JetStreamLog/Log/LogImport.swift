@@ -106,10 +106,14 @@ package final class LogImport: Sendable {
             }
         }
         guard status != NATS_OK else { return }
-        guard code == JSStreamWrongLastSequenceErr || code.rawValue == Self.wrongLastSequenceOfCluster else { throw NATSCall.error(status, code, stream: stream) }
+        let isAnotherPlace =
+            code == JSStreamWrongLastSequenceErr || code.rawValue == Self.wrongLastSequenceOfCluster
+        guard isAnotherPlace else { throw NATSCall.error(status, code, stream: stream) }
         // An answer of an earlier try was lost, or another program writes to this log.
         guard try self.connection.message(sequence, of: stream) == record.bytes else {
-            throw .unusable("\(stream) has another record at offset \(record.offset): something else writes to this log")
+            throw .unusable(
+                "\(stream) has another record at offset \(record.offset): something else writes to this log"
+            )
         }
     }
 

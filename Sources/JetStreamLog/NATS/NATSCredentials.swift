@@ -13,8 +13,7 @@ package enum NATSCredentials: Hashable, Sendable {
     private static let seedCharacters = 58
     private static let publicKeyCharacters = 56
 
-    /// - Parameter text: of the file.
-    /// - Returns: `nil` where it is neither.
+    /// Fails where the text of the file is neither.
     package init?(_ text: String) {
         guard !text.contains(Self.tokenHead) else {
             self = .token

@@ -93,7 +93,9 @@ final class CheckedLog: RecordSource {
             let head = try await self.log.head(of: lane)
             self.state.withLock { state in
                 for mark in self.marks where mark.lane == lane && mark.offset > head {
-                    state.findings.add("the lane \(lane) ends at record \(head), and \(mark.verb) record \(mark.offset)")
+                    state.findings.add(
+                        "the lane \(lane) ends at record \(head), and \(mark.verb) record \(mark.offset)"
+                    )
                 }
             }
         }

@@ -317,8 +317,7 @@ package struct LedgerVerification: Hashable, Sendable {
     }
 
     /// Opens the log so that nothing is written beside it.
-    static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile
-    {
+    static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile {
         let file = dataDirectory + "/events.sqlite"
         if isRunning { return try EventLogFile(path: file) }
         let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0

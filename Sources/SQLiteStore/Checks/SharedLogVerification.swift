@@ -211,9 +211,11 @@ struct KeptBoard: Sendable {
         return try await StoreFiles.onAnotherThread {
             var loader = BoardLoader(epoch: epoch, names: names)
             var key: String?
-            while let queue, case let parts = try queue.read({ database in
-                try BoardCacheSchema.parts(database, after: key, bytesMax: 4 * 1_048_576)
-            }), let last = parts.last {
+            while let queue,
+                case let parts = try queue.read({ database in
+                    try BoardCacheSchema.parts(database, after: key, bytesMax: 4 * 1_048_576)
+                }), let last = parts.last
+            {
                 for part in parts { try loader.read(try BoardRecord(decoding: part.bytes)) }
                 key = last.key
             }

@@ -155,6 +155,7 @@ package enum MigrationMark {
     /// Which log the directory's was moved to; `nil`: it was not moved.
     ///
     /// - Parameter path: of the directory.
+    /// - Returns: the log.
     /// - Throws: `unusable` where the file cannot be read.
     package static func read(in path: String) throws(StoreError) -> SharedLogMark? {
         try SharedLogMark.read(Self.fileName, under: Self.head, in: path)

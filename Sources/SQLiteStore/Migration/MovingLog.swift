@@ -60,7 +60,10 @@ package final class MovingLog: Sendable {
     package static func open(_ path: String) async throws -> MovingLog {
         for name in [StoreDirectory.logFile, StoreDirectory.ledgerFile]
         where !FileManager.default.fileExists(atPath: path + "/" + name) {
-            throw StoreError.unusable(directory: path, reason: "there is no \(name) in it: only a gateway on its own store can move")
+            throw StoreError.unusable(
+                directory: path,
+                reason: "there is no \(name) in it: only a gateway on its own store can move"
+            )
         }
         let directory = try StoreDirectory(path: path)
         func refuse(_ reason: String) -> StoreError { .unusable(directory: path, reason: reason) }
@@ -71,7 +74,9 @@ package final class MovingLog: Sendable {
             throw refuse("a restore did not end there: do it again with cuecast restore --replace")
         }
         guard directory.wasClosedCleanly, !ForgettingFiles(directory: path).isPending else {
-            throw refuse("its gateway was killed, or a session is being forgotten: start the gateway, and stop it with SIGTERM")
+            throw refuse(
+                "its gateway was killed, or a session is being forgotten: start the gateway, and stop it with SIGTERM"
+            )
         }
         let folder = path + "/" + LedgerVerification.folderPrefix + UUID().uuidString
         let hold = try StoreDirectory(path: folder)
@@ -209,6 +214,7 @@ package final class MovingLog: Sendable {
     ///   - last: the last record to compare.
     ///   - body: gets each pair that is equal.
     /// - Returns: the first difference: nothing is compared behind it.
+    /// - Throws: where one of the logs cannot be read, and the errors of `body`.
     private func compareRecords(
         of lane: Lane,
         with shared: any InspectedLog,
@@ -222,12 +228,14 @@ package final class MovingLog: Sendable {
         try await self.forEachPortion(of: lane, after: 0, through: last) { records in
             for record in records where differences.count == 0 {
                 if others.isEmpty {
-                    others = try await source.records(
-                        of: lane,
-                        after: read,
-                        recordsMax: Self.recordsMax,
-                        bytesMax: Self.bytesMax
-                    )[...]
+                    others =
+                        try await
+                        source.records(
+                            of: lane,
+                            after: read,
+                            recordsMax: Self.recordsMax,
+                            bytesMax: Self.bytesMax
+                        )[...]
                     read = others.last?.offset ?? read
                 }
                 let other = others.popFirst()
