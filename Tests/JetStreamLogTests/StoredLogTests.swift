@@ -102,6 +102,8 @@ struct StoredLogTests {
 
     @Test func `where there is no log there is none to inspect`() async throws {
         let servers = try NATSServers.alone.get()
+        // So that the server is ready.
+        _ = try await makeLog(on: servers, .random())
         let access = servers.access
         let error = await #expect(throws: NATSError.self) {
             try await StoredLog.open(access, names: LogNames.random())

@@ -130,8 +130,9 @@ package final class StoredLog: InspectedLog {
         // None came although the leader had one: nothing is there, or the server that answered is behind.
         guard try self.lacks(offset + 1, lane) else { return nil }
         let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
-        let kept = LogTail.offset(of: facts.firstSequence)
-        return InspectedPortion(faults: [.init(offsets: offset + 1...min(head, max(offset + 1, kept - 1)))])
+        // Where everything up to the stream's first message is gone, all of it at once; else this record alone.
+        let lastGone = max(1, LogTail.offset(of: facts.firstSequence)) - 1
+        return InspectedPortion(faults: [.init(offsets: offset + 1...min(head, max(offset + 1, lastGone)))])
     }
 
     /// Whether the leader does not have a record either.
