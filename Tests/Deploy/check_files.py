@@ -352,6 +352,14 @@ class NATSTests(unittest.TestCase):
         done = subprocess.run([ROOT / ".venv/bin/nats-server", "-t", "-c", self.CONFIGURATION], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_the_server_takes_the_permissions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder) / "whole.conf"
+            whole.write_text(self.CONFIGURATION.read_text() + "\ninclude permissions.conf\n")
+            (Path(folder) / "permissions.conf").write_text((DEPLOY / "nats/permissions.conf").read_text())
+            done = subprocess.run([ROOT / ".venv/bin/nats-server", "-t", "-c", whole], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_it_is_what_the_gateways_ask_for(self):
         text = self.CONFIGURATION.read_text()
         self.assertRegex(text, r"(?m)^    sync_interval: always$")

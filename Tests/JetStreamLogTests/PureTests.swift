@@ -221,3 +221,22 @@ struct StreamTextTests {
         #expect(names?.subject(of: .acknowledgements(0)) == "a-B_9.log.acknowledgements.0")
     }
 }
+
+@Suite(.suiteLimit)
+struct NATSCredentialsTests {
+    private static let seed = "SU" + String(repeating: "A", count: 56)
+    private static let publicKey = "U" + String(repeating: "7", count: 55)
+
+    @Test
+    func `a token and a key are told apart, and nothing else is either`() {
+        #expect(NATSCredentials("-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------\n") == .token)
+        #expect(NATSCredentials("\(Self.seed)\n\(Self.publicKey)\n") == .key(publicKey: Self.publicKey))
+        for other in [
+            "", Self.seed, Self.publicKey, "\(Self.publicKey)\n\(Self.seed)", "\(Self.seed)\n\(Self.publicKey)\nmore",
+            "\(Self.seed)A\n\(Self.publicKey)", "\(Self.seed)\n\(Self.publicKey.dropLast())",
+            "\(Self.seed)\n\(Self.publicKey.dropLast())8", "\(Self.seed)\nX\(Self.publicKey.dropFirst())",
+        ] {
+            #expect(NATSCredentials(other) == nil, "\(other)")
+        }
+    }
+}

@@ -7,17 +7,18 @@ import Foundation
 import Gateway
 import GatewayCore
 import JetStreamLog
+import SQLiteStore
 
 struct Cluster: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make and look at the event log that several gateways share on servers of NATS.",
+        abstract: "Make, look at and fill the event log that several gateways share on servers of NATS.",
         discussion: """
             The servers are those of jetstream.servers, in the configuration file that the gateways use, in the environment, or as \
             --servers. 'init' is needed once, before the first gateway starts; no gateway makes a log.
 
             Example: cuecast cluster status --config /etc/cuecast/cuecast.yaml
             """,
-        subcommands: [ClusterInit.self, ClusterStatus.self]
+        subcommands: [ClusterInit.self, ClusterStatus.self, ClusterMigrate.self]
     )
 }
 
@@ -34,6 +35,12 @@ struct ClusterOptions: ParsableArguments {
 
     @Option(help: "Any other key of the configuration, as KEY=VALUE, for instance jetstream.credentialsFile=FILE.")
     var set: [String] = []
+
+    /// Whether an option or the environment may name servers.
+    var namesSomething: Bool {
+        self.config != nil || self.servers != nil || self.prefix != nil || !self.set.isEmpty
+            || ProcessInfo.processInfo.environment["CUECAST_JETSTREAM_SERVERS"] != nil
+    }
 
     /// Reads all sources; complains about what is wrong.
     func read() async throws -> SharedLogSettings {
@@ -245,11 +252,32 @@ enum ClusterAccess {
         }
     }
 
+    /// Opens the log as its servers have it, to verify it.
+    ///
+    /// - Throws: `VerificationError`.
+    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+        do {
+            return try await StoredLog.open(settings.access(as: "cuecast-verify"), names: settings.names)
+        } catch {
+            switch error {
+            case .noAnswer, .refused: throw VerificationError.unavailable("The shared log cannot be read: \(error)")
+            case .noStream, .unusable: throw VerificationError.unusable("The shared log cannot be verified: \(error)")
+            }
+        }
+    }
+
+    /// Opens the log that another one is moved to.
+    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget {
+        try await self.telling {
+            try await LogImport.open(settings.access(as: "cuecast-cluster"), names: settings.names)
+        }
+    }
+
     private static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {
         try NATSConnection(settings.access(as: "cuecast-cluster"))
     }
 
-    private static func telling<Value>(_ body: () async throws -> Value) async throws -> Value {
+    static func telling<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as NATSError {
@@ -274,6 +302,14 @@ enum ClusterAccess {
     }
 
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState { throw self.refuse() }
+
+    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget { throw self.refuse() }
+
+    static func telling<Value>(_ body: () async throws -> Value) async throws -> Value { try await body() }
+
+    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+        throw VerificationError.unavailable("This program was built without NATS (the package's trait JetStream).")
+    }
     #endif
 }
 

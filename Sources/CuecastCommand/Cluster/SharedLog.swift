@@ -48,7 +48,15 @@ extension SharedLogSettings {
     func access(as name: String) -> NATSAccess {
         var access = NATSAccess(servers: self.addresses)
         access.name = name
-        if !self.credentialsFile.isEmpty { access.credentialsFile = self.credentialsFile }
+        if !self.credentialsFile.isEmpty {
+            // Where it cannot be read any more, libnats says why.
+            let text = (try? String(contentsOfFile: self.credentialsFile, encoding: .utf8)) ?? ""
+            if case .key(let publicKey) = NATSCredentials(text) {
+                access.key = NATSAccess.Key(publicKey: publicKey, seedFile: self.credentialsFile)
+            } else {
+                access.credentialsFile = self.credentialsFile
+            }
+        }
         if self.encrypts {
             access.tls = NATSAccess.TLS(authorityFile: self.authorityFile.isEmpty ? nil : self.authorityFile)
         }
@@ -182,7 +190,13 @@ extension GatewayConfiguration {
             guard !file.isEmpty else { return nil }
             do {
                 let text = try String(contentsOfFile: file, encoding: .utf8)
-                return text.isEmpty ? ConfigurationFault(key: key, reason: "the file \(file) is empty") : nil
+                guard !text.isEmpty else { return ConfigurationFault(key: key, reason: "the file \(file) is empty") }
+                guard file == self.sharedLog.credentialsFile, NATSCredentials(text) == nil else { return nil }
+                return ConfigurationFault(
+                    key: key,
+                    reason:
+                        "\(file) has neither a token of NATS nor a key (a line with a seed, SU…, and a line with its public key, U…)"
+                )
             } catch {
                 return ConfigurationFault(key: key, reason: "\(file): \(ConfigurationFault.reason(notReading: error))")
             }

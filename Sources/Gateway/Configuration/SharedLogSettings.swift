@@ -21,7 +21,7 @@ package struct SharedLogSettings: Hashable, Sendable {
     package var servers = ""
     /// The prefix of everything that the log has on the servers.
     package var prefix = SharedLogPrefix.value
-    /// The file with a token of NATS and its key; empty: none.
+    /// The file with a token of NATS and its key, or with a key alone; empty: none.
     package var credentialsFile = ""
     /// The file of authorities that servers are checked by, PEM; empty: those of the system, where TLS is used.
     package var authorityFile = ""
@@ -95,7 +95,7 @@ extension ConfigurationTable {
         ) { SharedLogPrefix.isPrefix($0) ? nil : "it must be \(SharedLogPrefix.rule)" },
         text(
             "jetstream.credentialsFile",
-            "file with the credentials for the servers (a token of NATS and its key); empty: none",
+            "file with the credentials for the servers (a token of NATS and its key, or a key alone); empty: none",
             \.sharedLog.credentialsFile
         ) { Self.reasonAgainstFile($0) },
         text(

@@ -21,6 +21,12 @@ package struct LedgerDifferences: Hashable, Sendable {
         self.count += 1
         if self.sentences.count < Self.sentencesMax { self.sentences.append(try sentence()) }
     }
+
+    /// Takes over others.
+    mutating func add(_ others: LedgerDifferences) {
+        self.count += others.count
+        self.sentences += others.sentences.prefix(Self.sentencesMax - self.sentences.count)
+    }
 }
 
 /// Compares a ledger with a recount of the same records, row by row.

@@ -36,11 +36,13 @@ package struct LedgerVerification: Hashable, Sendable {
     package enum Progress: Hashable, Sendable {
         case copying
         case counting(UInt64, of: UInt64)
+        /// Makes the board anew, of a log that several gateways share.
+        case folding(UInt64, of: UInt64)
         case comparing
     }
 
     /// Under which name folders are made in the data directory.
-    private static let folderPrefix = "verify-"
+    static let folderPrefix = "verify-"
     /// How often it begins again when the log forgets what is being read.
     private static let attemptsMax = 3
 
@@ -55,22 +57,34 @@ package struct LedgerVerification: Hashable, Sendable {
     /// Records that are known to be lost.
     package var gaps: [LedgerGap]
 
-    package var isRight: Bool { self.audit.isEmpty && self.differences?.count ?? 0 == 0 }
+    /// The findings about a log that several gateways share, and the board; `nil`: the log is in the data directory, or was not read.
+    package var shared: SharedLogFindings?
+
+    package var isRight: Bool {
+        self.audit.isEmpty && self.differences?.count ?? 0 == 0 && self.shared?.isRight ?? true
+    }
+
+    /// Opens the log that several gateways share, of a directory with this mark.
+    ///
+    /// It throws `VerificationError`.
+    package typealias SharedLogOpener = @Sendable (SharedLogMark) async throws -> any InspectedLog
 
     /// Verifies a data directory.
     ///
     /// - Parameters:
     ///   - dataDirectory: its path.
     ///   - ledgerOnly: whether to compare the ledger only with itself.
+    ///   - openShared: opens the log where several gateways share it; `nil`: then only the ledger can be compared.
     ///   - progress: told how far it is.
     /// - Returns: the findings.
     /// - Throws: `VerificationError`.
     package static func run(
         in dataDirectory: String,
         ledgerOnly: Bool,
+        openShared: SharedLogOpener? = nil,
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> LedgerVerification {
-        try Self.requireFiles(in: dataDirectory, ledgerOnly: ledgerOnly)
+        let shared = try Self.requireFiles(in: dataDirectory, ledgerOnly: ledgerOnly, canShare: openShared != nil)
         do {
             Self.removeLeftFolders(in: dataDirectory)
             let folder = dataDirectory + "/" + Self.folderPrefix + UUID().uuidString
@@ -85,6 +99,7 @@ package struct LedgerVerification: Hashable, Sendable {
                         in: dataDirectory,
                         folder: "\(folder)/\(attempt)",
                         ledgerOnly: ledgerOnly,
+                        shared: shared.flatMap { mark in openShared.map { (mark, $0) } },
                         progress: progress
                     )
                     // A session that was forgotten meanwhile has other names in a part of what was read.
@@ -123,66 +138,61 @@ package struct LedgerVerification: Hashable, Sendable {
     }
 
     /// There is something to verify.
-    private static func requireFiles(in dataDirectory: String, ledgerOnly: Bool) throws(VerificationError) {
+    ///
+    /// - Returns: which log it is, where several gateways share it.
+    private static func requireFiles(
+        in dataDirectory: String,
+        ledgerOnly: Bool,
+        canShare: Bool
+    ) throws(VerificationError) -> SharedLogMark? {
         var status = stat()
-        let isShared: Bool
+        let mark: SharedLogMark?
         do throws(StoreError) {
-            isShared = try SharedLogMark.read(in: dataDirectory) != nil
+            mark = try SharedLogMark.read(in: dataDirectory)
         } catch {
             throw .unavailable("\(error)")
         }
-        guard ledgerOnly || !isShared else {
+        guard ledgerOnly || mark == nil || canShare else {
             throw .unavailable(
-                "The log of \(dataDirectory) is one that several gateways share, and 'cuecast verify' does not read it yet:"
-                    + " --ledger-only compares the ledger with itself."
+                "The log of \(dataDirectory) is one that several gateways share: name its servers with --servers, or the"
+                    + " configuration file with --config. --ledger-only compares the ledger with itself."
             )
         }
         if unsafe lstat(dataDirectory + "/" + StoreBackups.unfinishedFile, &status) == 0 {
             throw .unavailable("A restore did not end in \(dataDirectory): do it again with cuecast restore --replace.")
         }
-        for name in [StoreDirectory.ledgerFile] + (isShared ? [] : [StoreDirectory.logFile])
+        for name in [StoreDirectory.ledgerFile] + (mark != nil ? [] : [StoreDirectory.logFile])
         where unsafe stat(dataDirectory + "/" + name, &status) != 0 {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw .unavailable("\(dataDirectory)/\(name): \(unsafe String(cString: strerror(errno)))")
             }
             throw .unusable("There is no \(name) in \(dataDirectory).")
         }
+        return mark
     }
 
     private static func attempt(
         in dataDirectory: String,
         folder: String,
         ledgerOnly: Bool,
+        shared: (mark: SharedLogMark, open: SharedLogOpener)?,
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> LedgerVerification {
         progress(.copying)
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let isRunning = Self.isInUse(dataDirectory)
-        let checked = folder + "/checked/ledger.sqlite"
-        try FileManager.default.createDirectory(atPath: folder + "/checked", withIntermediateDirectories: true)
-        try await Self.copyLedger(dataDirectory + "/ledger.sqlite", to: checked, isRunning: isRunning)
-        let problems = try await StoreFiles.problems(of: checked)
-        guard problems.isEmpty else {
-            return LedgerVerification(offsets: [:], audit: problems, differences: nil, base: nil, gaps: [])
-        }
-        // A ledger of an earlier version gets the tables of this one, in the copy.
-        await (try SQLiteLedger(in: StoreDirectory(path: folder + "/checked"))).close()
-
-        let reader = try StoreFiles.reader(of: checked)
+        let copy = try await Self.copyOfLedger(in: dataDirectory, folder: folder, isRunning: isRunning)
+        guard let reader = copy.reader else { return copy.found }
         defer { try? reader.close() }
-        let (found, identity) = try await StoreFiles.onAnotherThread {
-            try reader.read { database in
-                let result = LedgerVerification(
-                    offsets: try LedgerSchema.appliedOffsets(database),
-                    audit: try LedgerAudit.differences(database),
-                    differences: nil,
-                    base: nil,
-                    gaps: try LedgerSchema.gaps(database)
-                )
-                return (result, try StoreIdentity.read(database))
-            }
-        }
+        let (found, identity) = (copy.found, copy.identity)
         guard !ledgerOnly else { return found }
+        if let shared {
+            let board = try await Self.copyBoard(in: dataDirectory, folder: folder, isRunning: isRunning)
+            defer { board?.close() }
+            let books = SharedBooks(mark: shared.mark, ledger: reader, identity: identity, board: board)
+            // After the copies: so the log has all that they have.
+            let log = try await shared.open(shared.mark)
+            return try await books.compare(found, with: log, in: folder, progress: progress)
+        }
         var result = found
         let log = try await Self.openLog(in: dataDirectory, folder: folder, isRunning: isRunning)
         defer { log.close() }
@@ -217,6 +227,46 @@ package struct LedgerVerification: Hashable, Sendable {
         return result
     }
 
+    /// Copies the ledger as it is at one moment, and compares the copy with itself.
+    ///
+    /// - Parameters:
+    ///   - dataDirectory: with the ledger.
+    ///   - folder: is made; the copy is in its folder `checked`.
+    ///   - isRunning: whether a gateway may write to the ledger.
+    /// - Returns: the copy, open (`nil`: it is damaged), what it says of itself, and which log it counts.
+    /// - Throws: where it cannot be read or copied.
+    static func copyOfLedger(
+        in dataDirectory: String,
+        folder: String,
+        isRunning: Bool
+    ) async throws -> (reader: DatabaseQueue?, found: LedgerVerification, identity: LogIdentity?) {
+        let checked = folder + "/checked/ledger.sqlite"
+        try FileManager.default.createDirectory(atPath: folder + "/checked", withIntermediateDirectories: true)
+        try await Self.copyStore(dataDirectory + "/ledger.sqlite", to: checked, isRunning: isRunning)
+        let problems = try await StoreFiles.problems(of: checked)
+        guard problems.isEmpty else {
+            let found = LedgerVerification(offsets: [:], audit: problems, differences: nil, base: nil, gaps: [])
+            return (nil, found, nil)
+        }
+        // A ledger of an earlier version gets the tables of this one, in the copy.
+        await (try SQLiteLedger(in: StoreDirectory(path: folder + "/checked"))).close()
+
+        let reader = try StoreFiles.reader(of: checked)
+        let (found, identity) = try await StoreFiles.onAnotherThread {
+            try reader.read { database in
+                let result = LedgerVerification(
+                    offsets: try LedgerSchema.appliedOffsets(database),
+                    audit: try LedgerAudit.differences(database),
+                    differences: nil,
+                    base: nil,
+                    gaps: try LedgerSchema.gaps(database)
+                )
+                return (result, try StoreIdentity.read(database))
+            }
+        }
+        return (reader, found, identity)
+    }
+
     /// Whether a process holds the data directory.
     private static func isInUse(_ dataDirectory: String) -> Bool {
         let descriptor = unsafe open(dataDirectory + "/cuecast.lock", O_RDONLY | O_CLOEXEC)
@@ -227,8 +277,23 @@ package struct LedgerVerification: Hashable, Sendable {
         return false
     }
 
-    /// Copies the ledger as it is at one moment.
-    private static func copyLedger(_ file: String, to copy: String, isRunning: Bool) async throws {
+    /// Copies the board that a gateway keeps of a shared log.
+    ///
+    /// - Returns: `nil` where there is none.
+    private static func copyBoard(
+        in dataDirectory: String,
+        folder: String,
+        isRunning: Bool
+    ) async throws -> KeptBoard? {
+        let file = dataDirectory + "/" + BoardCache.fileName
+        guard FileManager.default.fileExists(atPath: file) else { return nil }
+        let copy = folder + "/checked/" + BoardCache.fileName
+        try await Self.copyStore(file, to: copy, isRunning: isRunning)
+        return await KeptBoard(copy)
+    }
+
+    /// Copies the ledger, or another store, as it is at one moment.
+    private static func copyStore(_ file: String, to copy: String, isRunning: Bool) async throws {
         try await StoreFiles.onAnotherThread {
             guard isRunning else {
                 // No process writes: the files are complete, with what a killed process left in the write-ahead log.
@@ -252,8 +317,7 @@ package struct LedgerVerification: Hashable, Sendable {
     }
 
     /// Opens the log so that nothing is written beside it.
-    private static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile
-    {
+    static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile {
         let file = dataDirectory + "/events.sqlite"
         if isRunning { return try EventLogFile(path: file) }
         let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0

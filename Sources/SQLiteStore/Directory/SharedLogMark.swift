@@ -33,16 +33,20 @@ package struct SharedLogMark: Hashable, Sendable {
         self.prefix = prefix
     }
 
-    var text: String { "\(Self.head)\nlog \(self.logID)\nprefix \(self.prefix)\n" }
+    var text: String { self.text(under: Self.head) }
+
+    fileprivate func text(under head: String) -> String { "\(head)\nlog \(self.logID)\nprefix \(self.prefix)\n" }
 
     /// - Returns: `nil` where it is not exactly what `text` is.
-    init?(text: String) {
+    init?(text: String) { self.init(text: text, under: Self.head) }
+
+    fileprivate init?(text: String, under head: String) {
         let lines = text.split(separator: "\n").map { $0.split(separator: " ").last ?? "" }
         guard lines.count == 3, lines[1].utf8.count == 32, let high = UInt64(lines[1].prefix(16), radix: 16),
             let low = UInt64(lines[1].suffix(16), radix: 16)
         else { return nil }
         self.init(logID: LogID(high: high, low: low), prefix: String(lines[2]))
-        guard self.text == text else { return nil }
+        guard self.text(under: head) == text else { return nil }
     }
 
     /// The mark of a directory; `nil`: it has none.
@@ -51,7 +55,15 @@ package struct SharedLogMark: Hashable, Sendable {
     /// - Returns: the mark.
     /// - Throws: `unusable` where it cannot be read.
     package static func read(in path: String) throws(StoreError) -> SharedLogMark? {
-        let file = path + "/" + Self.fileName
+        try Self.read(Self.fileName, under: Self.head, in: path)
+    }
+
+    fileprivate static func read(
+        _ name: String,
+        under head: String,
+        in path: String
+    ) throws(StoreError) -> SharedLogMark? {
+        let file = path + "/" + name
         var status = stat()
         if unsafe lstat(file, &status) != 0, errno == ENOENT || errno == ENOTDIR { return nil }
         let bytes: [UInt8]
@@ -60,17 +72,18 @@ package struct SharedLogMark: Hashable, Sendable {
         } catch {
             throw .unusable(directory: path, reason: "\(error)")
         }
-        guard let mark = SharedLogMark(text: String(decoding: bytes, as: UTF8.self)) else {
+        guard let mark = SharedLogMark(text: String(decoding: bytes, as: UTF8.self), under: head) else {
             throw .unusable(directory: path, reason: "\(file) is not what a gateway wrote")
         }
         return mark
     }
 
-    /// Refuses a directory whose log is a shared one, for those who would open or make a log in it.
+    /// Refuses a directory whose log is a shared one, or was moved to one, for those who would open or make a log in it.
     ///
     /// - Parameter path: of the directory.
     /// - Throws: `unusable`, with what to do.
     package static func refuse(in path: String) throws(StoreError) {
+        try MigrationMark.refuse(in: path)
         guard let mark = try Self.read(in: path) else { return }
         throw .unusable(
             directory: path,
@@ -128,5 +141,47 @@ package struct SharedLogMark: Hashable, Sendable {
             throw .unusable(directory: directory.path, reason: "\(error)")
         }
         return true
+    }
+}
+
+/// A file of a data directory that says: the event log that is here was moved to one that several gateways share.
+///
+/// No gateway starts on such a directory: it would go on with a history that the others do not have.
+package enum MigrationMark {
+    /// The name of the file.
+    package static let fileName = "migrated"
+    private static let head = "cuecast migrated 1"
+
+    /// Which log the directory's was moved to; `nil`: it was not moved.
+    ///
+    /// - Parameter path: of the directory.
+    /// - Returns: the log.
+    /// - Throws: `unusable` where the file cannot be read.
+    package static func read(in path: String) throws(StoreError) -> SharedLogMark? {
+        try SharedLogMark.read(Self.fileName, under: Self.head, in: path)
+    }
+
+    /// Marks a directory.
+    ///
+    /// - Parameters:
+    ///   - log: where its log is now.
+    ///   - directory: held.
+    /// - Throws: `unusable` where the file cannot be written.
+    static func put(_ log: SharedLogMark, in directory: StoreDirectory) throws(StoreError) {
+        do throws(SecretFile.Fault) {
+            let bytes = Array(log.text(under: Self.head).utf8)
+            try SecretFile.replace(directory.file(Self.fileName), bytes, mode: 0o600)
+        } catch {
+            throw .unusable(directory: directory.path, reason: "\(error)")
+        }
+    }
+
+    static func refuse(in path: String) throws(StoreError) {
+        guard let log = try Self.read(in: path) else { return }
+        throw .unusable(
+            directory: path,
+            reason:
+                "its event log was moved to the log \(log.logID), which several gateways share (prefix \(log.prefix)); start a gateway with jetstream.servers on another directory. Only where that log is given up, remove the file \(Self.fileName)"
+        )
     }
 }

@@ -174,9 +174,9 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
 }
 
 /// The tables of the cache.
-private enum BoardCacheSchema {
+enum BoardCacheSchema {
     /// The snapshot that readers see.
-    struct Head {
+    struct Head: Hashable, Sendable {
         let logID: String
         let offset: UInt64
         /// Of the record at that offset.

@@ -56,5 +56,14 @@ package final class EventLogFile: RecordSource {
 
     package func preceding(_ offset: UInt64, in lane: Lane) -> UInt64 { self.identity.preceding(offset, in: lane) }
 
+    /// Through how many epochs the log went.
+    var epochCount: Int { self.identity.epochs.count }
+
+    /// Whether it is the copy of a backup that was not restored.
+    func isBackup() async throws -> Bool {
+        let queue = self.queue
+        return try await StoreFiles.onAnotherThread { try queue.read { try StoreIdentity.isBackup($0) } }
+    }
+
     func close() { try? self.queue.close() }
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if JetStream
+import CNATS
+import CuecastWire
+import Dispatch
+package import GatewayCore
+
+/// Stores the records of another log at the offsets that they had there.
+///
+/// ```swift
+/// let target = try await LogImport.open(access, names: names)
+/// let head = try await target.head(of: .breaks)
+/// try await target.append(records, to: .breaks)
+/// ```
+///
+/// Each message names the sequence that it follows, so that none is stored twice, or at another place, whatever answers are lost: a try
+/// that was cut off goes on behind the newest record.
+package final class LogImport: Sendable {
+    /// How long servers may be silent (1 min): an election takes 4 to 7 s.
+    private static let answersWithin: Duration = .seconds(60)
+    private static let tryAfter: Duration = .milliseconds(200)
+
+    /// The number of the same refusal by a server that asks the others first (`server/errors.json` of nats-server,
+    /// JSStreamWrongLastSequenceConstantErr).
+    private static let wrongLastSequenceOfCluster: UInt32 = 10_164
+
+    package let identity: LogIdentity
+    private let connection: NATSConnection
+    private let names: LogNames
+
+    private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
+        guard connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
+            throw .unusable(
+                "the server takes messages of \(connection.payloadBytesMax) bytes at most: set max_payload to"
+                    + " \(JetStreamLimits.payloadBytesMin) or more"
+            )
+        }
+        self.identity = try LogCluster(connection, names: names).identity()
+        for lane in LogNames.lanes {
+            let facts = try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
+            if let fault = facts.faults.first { throw .unusable("the stream \(names.stream(of: lane)) \(fault)") }
+            guard facts.firstSequence == 1, facts.deletedCount == 0 else {
+                throw .unusable("messages of the stream \(names.stream(of: lane)) were deleted")
+            }
+        }
+        self.connection = connection
+        self.names = names
+    }
+
+    /// Opens a log that `LogCluster` has made.
+    ///
+    /// - Parameters:
+    ///   - access: where the servers are.
+    ///   - names: of the log.
+    /// - Returns: the log.
+    /// - Throws: where there is no such log, or its streams or servers are not as they have to be.
+    package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> LogImport {
+        try await Self.blocking { () throws(NATSError) in try LogImport(NATSConnection(access), names: names) }
+    }
+
+    /// The newest record of a lane, as its leader says.
+    package func head(of lane: Lane) async throws(NATSError) -> UInt64 {
+        try await Self.blocking { [self] () throws(NATSError) in
+            try self.answered { () throws(NATSError) in
+                let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
+                return LogTail.offset(of: facts.lastSequence)
+            }
+        }
+    }
+
+    /// Stores records.
+    ///
+    /// - Parameters:
+    ///   - records: in order, the first one behind the newest record of the lane.
+    ///   - lane: to which lane.
+    /// - Throws: `unusable` where something else was stored meanwhile, and `noAnswer`.
+    package func append(_ records: [LoggedRecord], to lane: Lane) async throws(NATSError) {
+        try await Self.blocking { [self] () throws(NATSError) in
+            for record in records {
+                try self.answered { () throws(NATSError) in try self.store(record, in: lane) }
+            }
+        }
+    }
+
+    private func store(_ record: LoggedRecord, in lane: Lane) throws(NATSError) {
+        let stream = self.names.stream(of: lane)
+        var options = unsafe jsPubOptions()
+        unsafe jsPubOptions_Init(&options)
+        var code = jsErrCode(0)
+        let sequence = LogTail.sequence(of: record.offset)
+        let status = unsafe stream.withCString { name in
+            unsafe options.ExpectStream = unsafe name
+            unsafe options.ExpectLastSeq = sequence - 1
+            return unsafe record.bytes.withUnsafeBytes { bytes in
+                unsafe js_Publish(
+                    nil,
+                    self.connection.context,
+                    self.names.subject(of: lane),
+                    bytes.baseAddress,
+                    Int32(bytes.count),
+                    &options,
+                    &code
+                )
+            }
+        }
+        guard status != NATS_OK else { return }
+        let isAnotherPlace =
+            code == JSStreamWrongLastSequenceErr || code.rawValue == Self.wrongLastSequenceOfCluster
+        guard isAnotherPlace else { throw NATSCall.error(status, code, stream: stream) }
+        // An answer of an earlier try was lost, or another program writes to this log.
+        guard try self.connection.message(sequence, of: stream) == record.bytes else {
+            throw .unusable(
+                "\(stream) has another record at offset \(record.offset): something else writes to this log"
+            )
+        }
+    }
+
+    /// Does something again while the servers do not answer.
+    private func answered<Value>(_ body: () throws(NATSError) -> Value) throws(NATSError) -> Value {
+        let begun = ContinuousClock.now
+        while true {
+            do throws(NATSError) {
+                return try body()
+            } catch {
+                guard case .noAnswer = error, ContinuousClock.now - begun < Self.answersWithin else { throw error }
+                _ = DispatchSemaphore(value: 0)
+                    .wait(timeout: .now() + .microseconds(Int(Self.tryAfter.inMicroseconds)))
+            }
+        }
+    }
+
+    private static func blocking<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(NATSError) -> Value
+    ) async throws(NATSError) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "cuecast-jetstream-import")
+                .async { continuation.resume(returning: Result { () throws(NATSError) in try body() }) }
+        }
+        return try result.get()
+    }
+}
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if JetStream
+import CuecastWire
+import Dispatch
+package import GatewayCore
+
+/// A log as the servers have it, up to the records that were the newest when it was opened.
+///
+/// ```swift
+/// let log = try await StoredLog.open(access, names: names)
+/// let portion = try await log.portion(of: .breaks, after: 0, recordsMax: 512, bytesMax: 8 << 20)
+/// ```
+///
+/// `JetStreamLog` refuses a log that lacks a record. This one is only read: it tells of what is missing, and goes on behind it.
+package final class StoredLog: InspectedLog {
+    /// How long servers may be silent, or behind their leader (30 s): an election takes 4 to 7 s.
+    private static let answersWithin: Duration = .seconds(30)
+    private static let tryAfter: Duration = .milliseconds(100)
+
+    package let identity: LogIdentity
+    private let connection: NATSConnection
+    private let names: LogNames
+    private let heads: [Lane: UInt64]
+    private let questions = DispatchQueue(label: "cuecast-jetstream-inspection")
+
+    private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
+        self.identity = try LogCluster(connection, names: names).identity()
+        var heads: [Lane: UInt64] = [:]
+        for lane in LogNames.lanes {
+            let facts = try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
+            heads[lane] = LogTail.offset(of: facts.lastSequence)
+        }
+        self.heads = heads
+        self.connection = connection
+        self.names = names
+    }
+
+    /// Opens a log that `LogCluster` has made.
+    ///
+    /// - Parameters:
+    ///   - access: where the servers are.
+    ///   - names: of the log.
+    /// - Returns: the log.
+    /// - Throws: where there is no such log, or its streams do not begin with its identity.
+    package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> StoredLog {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "cuecast-jetstream-open")
+                .async {
+                    continuation.resume(
+                        returning: Result { () throws(NATSError) in
+                            try StoredLog(NATSConnection(access), names: names)
+                        }
+                    )
+                }
+        }
+        return try result.get()
+    }
+
+    package func head(of lane: Lane) async throws(EventLogError) -> UInt64 {
+        guard let head = self.heads[lane] else { throw .failed("there is no lane \(lane)") }
+        return head
+    }
+
+    package func portion(
+        of lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> InspectedPortion {
+        let head = try await self.head(of: lane)
+        guard offset < head else { return InspectedPortion() }
+        let begun = ContinuousClock.now
+        while true {
+            let answer = await withCheckedContinuation { continuation in
+                self.questions.async {
+                    continuation.resume(
+                        returning: Result { () throws(NATSError) in
+                            try self.ask(lane, after: offset, through: head, recordsMax: recordsMax, bytesMax: bytesMax)
+                        }
+                    )
+                }
+            }
+            switch answer {
+            case .success(let portion?): return portion
+            case .success(nil), .failure(.noAnswer): break
+            case .failure(let error): throw .failed("\(error)")
+            }
+            guard ContinuousClock.now - begun < Self.answersWithin else { throw .unanswered }
+            do {
+                try await Task.sleep(for: Self.tryAfter)
+            } catch {
+                throw .closed
+            }
+        }
+    }
+
+    /// - Returns: `nil` where a server answered that does not have what the leader has.
+    private func ask(
+        _ lane: Lane,
+        after offset: UInt64,
+        through head: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) throws(NATSError) -> InspectedPortion? {
+        let messages = try self.connection.messages(
+            from: LogTail.sequence(of: offset) + 1,
+            of: self.names.stream(of: lane),
+            messagesMax: max(1, min(recordsMax, JetStreamLimits.recordsPerQuestionMax)),
+            bytesMax: max(1, min(bytesMax, JetStreamLimits.bytesPerQuestionMax))
+        )
+        var portion = InspectedPortion()
+        var last = offset
+        for message in messages {
+            let found = LogTail.offset(of: message.sequence)
+            guard found > last, found <= head else { break }
+            if found > last + 1 {
+                guard try self.lacks(last + 1, lane) else { break }
+                portion.faults.append(.init(offsets: last + 1...found - 1))
+            }
+            do {
+                portion.records.append(try LogTail.record(message, of: lane))
+            } catch {
+                portion.faults.append(.init(offsets: found...found, reason: error.sentence))
+            }
+            last = found
+        }
+        if last > offset { return portion }
+        // None came although the leader had one: nothing is there, or the server that answered is behind.
+        guard try self.lacks(offset + 1, lane) else { return nil }
+        let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
+        // Where everything up to the stream's first message is gone, all of it at once; else this record alone.
+        let lastGone = max(1, LogTail.offset(of: facts.firstSequence)) - 1
+        return InspectedPortion(faults: [.init(offsets: offset + 1...min(head, max(offset + 1, lastGone)))])
+    }
+
+    /// Whether the leader does not have a record either.
+    private func lacks(_ offset: UInt64, _ lane: Lane) throws(NATSError) -> Bool {
+        try self.connection.message(LogTail.sequence(of: offset), of: self.names.stream(of: lane)) == nil
+    }
+}
+#endif

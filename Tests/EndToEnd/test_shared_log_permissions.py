@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The permissions of deploy/nats are enough for each role, and for nothing else.
+
+    scripts/end-to-end.sh SharedLogPermissions
+"""
+import os, re, subprocess, tempfile, unittest
+
+from harness import BINARY, PATIENCE, ROOT, run_patiently, until
+from nats import NATSClient, NATSKey, NATSServers
+from test_shared_log import SharedLogCase
+
+FILE = os.path.join(ROOT, "deploy/nats/permissions.conf")
+
+
+class SharedLogPermissions(SharedLogCase):
+    def command(self, *arguments, key, servers, code=0):
+        where = ["--servers", servers.addresses, "--set", f"jetstream.credentialsFile={key.file}"]
+        done = run_patiently([BINARY, *arguments, *where], code)
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        return done.stdout + done.stderr
+
+    def test_each_role_can_do_its_work_and_nothing_else(self):
+        folder = tempfile.TemporaryDirectory(prefix="cuecast-keys.")
+        self.addCleanup(folder.cleanup)
+        gateway_key, operator_key, other_key = (NATSKey(folder.name, name) for name in ("gateway", "operator", "other"))
+        with open(FILE, encoding="utf-8") as file:
+            text = file.read()
+        for example, key in zip(re.findall(r'nkey: "(U\w+)"', text), (gateway_key, operator_key), strict=True):
+            text = text.replace(example, key.public)
+        servers = NATSServers(1, more=text)
+        self.addCleanup(servers.close)
+        address = servers.ports[0][0].address
+
+        # The operator makes the log, and no gateway can; a key that the servers do not know opens nothing.
+        init = ("cluster", "init", "--replicas", "1")
+        until("the operator makes the log", lambda: subprocess.run(
+            [BINARY, *init, "--servers", servers.addresses, "--set", f"jetstream.credentialsFile={operator_key.file}"],
+            capture_output=True, timeout=max(PATIENCE, 60)).returncode in (0, 65))
+        self.command(*init, "--prefix", "other", key=gateway_key, servers=servers, code=69)
+        self.command("cluster", "status", key=other_key, servers=servers, code=65)
+
+        # Two gateways work with it, and hear each other.
+        settings = ("--set", f"jetstream.credentialsFile={gateway_key.file}")
+        first = self.gateway(servers, *settings)
+        second = self.gateway(servers, *settings, keys_of=first)
+        until("they know of each other", lambda: all(each.metric("cuecast_gateways") == 2 for each in (first, second)))
+        listeners = [self.listener(first), self.listener(second)]
+        self.publish(first, "one")
+        for listener in listeners:
+            listener.next()
+            self.play(listener, "one")
+        self.reports_agree([first, second], "one", {"delivered": 2, "played": 2, "unknown": 0})
+        self.end(second, "one")
+        for key in (gateway_key, operator_key):
+            self.assertIn("replicas=1", self.command("cluster", "status", key=key, servers=servers))
+        for gateway in (first, second):
+            self.assertEqual(gateway.stop(), 0)
+            found = gateway.verified(servers, *settings)
+            self.assertTrue(found["right"] and found["boardOffset"], found)
+
+        # What is not allowed is refused, to each of them.
+        streams = ("cuecast-breaks", "cuecast-acknowledgements-0")
+        never = [f"PUB $JS.API.STREAM.{what}.{stream} 0\r\n" for stream in streams
+                 for what in ("DELETE", "PURGE", "UPDATE", "MSG.DELETE", "SNAPSHOT", "RESTORE")]
+        never += ["PUB cuecast.log.other 0\r\n", "PUB other.log.breaks 0\r\n", "SUB > 1", "SUB $JS.API.> 2", "SUB cuecast.log.> 3"]
+        only_operator = [f"PUB $JS.API.STREAM.CREATE.{stream} 0\r\n" for stream in streams]
+        only_gateway = ["PUB cuecast.bus.beats 0\r\n", "SUB cuecast.bus.> 4"]
+        for key, commands in ((gateway_key, never + only_operator), (operator_key, never + only_gateway)):
+            client = NATSClient(address, key)
+            self.addCleanup(client.close)
+            for command in commands:
+                self.assertIn("Permissions Violation", client.refusal(command.encode()), command)
+        nobody = NATSClient(address)
+        self.addCleanup(nobody.close)
+        self.assertIn("Authorization Violation", nobody.refusal(b"PUB cuecast.log.breaks 0\r\n"))
+
+    def test_a_file_that_is_no_credentials_is_refused(self):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("SUsomething\n")
+            file.flush()
+            done = run_patiently([BINARY, "cluster", "status", "--servers", "nats://127.0.0.1:1",
+                                  "--set", f"jetstream.credentialsFile={file.name}"], 65)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertIn("has neither a token of NATS nor a key", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
