@@ -70,6 +70,7 @@ package struct Daypart: Hashable, Sendable {
     /// - Parameters:
     ///   - weekday: the day; 0 is Monday.
     ///   - millisecond: the time of the day.
+    /// - Returns: whether it is.
     package func contains(weekday: Int, millisecond: Int) -> Bool {
         let (from, until) = (self.fromMinute * 60_000, self.untilMinute * 60_000)
         if from < until { return self.weekdays.contains(weekday) && millisecond >= from && millisecond < until }
@@ -132,7 +133,7 @@ package struct ChoosingOccasion: Hashable, Sendable {
     package var milliseconds: Int64
     /// By how much local clocks are ahead of UTC then, in milliseconds.
     package var offsetMilliseconds: Int64
-    /// What the draw depends on: the same seed gives the same draw.
+    /// The seed of the draw: the same one gives the same draw.
     package var seed: String
     /// The ads of other breaks of the stream.
     package var played: [PlayedAd]
@@ -149,10 +150,13 @@ package struct ChoosingOccasion: Hashable, Sendable {
 package struct ChoosingLimits: Hashable, Sendable {
     /// The most candidates (1,000).
     package var candidatesMax = 1_000
-    /// The most steps of the search for the best filling (20,000). Past it the best filling so far stands.
+    /// The most steps of the search for the best filling (20,000).
+    ///
+    /// Past it the best filling so far stands.
     package var searchStepsMax = 20_000
-    /// The most words of 8 bytes for the sums that candidates can reach (131,072, which are 1 MiB), of the ads of each
-    /// priority, of the jingles, and of all. Past it the search does without the sums of those that go first.
+    /// The most words of 8 bytes for the sums that candidates can make (131,072, which are 1 MiB).
+    ///
+    /// It is for the ads of each priority, for the jingles, and for all. With fewer words the search knows fewer sums, and takes more steps.
     package var sumWordsMax = 131_072
 
     package init() {}

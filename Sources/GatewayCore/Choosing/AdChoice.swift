@@ -11,7 +11,7 @@ package struct AdChoice: Hashable, Sendable {
         package let time: Int
     }
 
-    /// What became of a candidate.
+    /// The fate of a candidate.
     package enum Decision: Hashable, Sendable {
         /// It plays at these places, counted from 1.
         case taken(places: [Int])
@@ -68,7 +68,7 @@ package struct AdChoice: Hashable, Sendable {
         case searchEnded
     }
 
-    /// What plays, first to last; empty: nothing.
+    /// The ads that play, first to last; empty: none.
     package var places: [Place] = []
     /// Of each candidate, in their order.
     package var decisions: [Decision] = []

@@ -128,7 +128,7 @@ package struct AdChooser: Sendable {
     private func search(_ problem: FillingProblem, _ choice: inout AdChoice) -> [Int]? {
         let openers = problem.units.indices.filter { problem.units[$0].role == .opener }.map { Optional($0) } + [nil]
         let closers = problem.units.indices.filter { problem.units[$0].role == .closer }.map { Optional($0) } + [nil]
-        /// What has failed already: frames that leave and exclude the same.
+        /// The frames that have failed, by the time that they leave and the units that they exclude.
         var failed: Set<[UInt64]> = []
         for opener in openers {
             for closer in closers {

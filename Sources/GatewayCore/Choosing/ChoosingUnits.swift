@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What is taken or left as a whole: an ad, one more time of an ad, or the ads of a lock.
+/// Ads that are taken or left as a whole: an ad, one more time of an ad, or the ads of a lock.
 struct ChoosingUnit: Hashable, Sendable {
     /// The candidates that play, in their order.
     let members: [Int]
@@ -10,7 +10,7 @@ struct ChoosingUnit: Hashable, Sendable {
     let priority: Int
     /// The how many-th time its ad plays, counted from 1.
     let time: Int
-    /// What it drew: the highest goes first among units of one priority and time.
+    /// The lot that it drew: the highest goes first among units of one priority and time.
     let drawn: UInt64
 
     /// Whether it goes before another one when ads are taken and played.
@@ -28,8 +28,9 @@ extension ChoosingUnit {
     /// - Parameters:
     ///   - candidates: all of them.
     ///   - allowed: the places of those that may play; a lock of which one may not is not among them.
-    ///   - longest: what is longer than this is of no use, in milliseconds.
-    ///   - seed: what the draw depends on.
+    ///   - longest: the length of the break, in milliseconds.
+    ///   - seed: the seed of the draw.
+    /// - Returns: the units.
     static func units(
         of candidates: [AdCandidate],
         allowed: [Int],
@@ -106,7 +107,7 @@ struct UnitConflicts: Sendable {
 
     /// - Parameters:
     ///   - units: in their order.
-    ///   - candidates: what their members are.
+    ///   - candidates: all candidates.
     ///   - rules: which rules there are.
     init(_ units: [ChoosingUnit], of candidates: [AdCandidate], _ rules: ChoosingRules) {
         self.words = (units.count + 63) / 64

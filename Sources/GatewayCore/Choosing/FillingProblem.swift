@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The numbers of a search that do not change while it goes on. Times are in multiples of a common divisor.
+/// The numbers of a search that do not change while it goes on.
+///
+/// Times are in multiples of a common divisor.
 struct FillingProblem: Sendable {
     /// All units: the ads by their order first, then the jingles by theirs, then the others.
     let units: [ChoosingUnit]

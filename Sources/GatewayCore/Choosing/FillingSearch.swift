@@ -38,7 +38,7 @@ struct FillingSearch {
     private(set) var isCut = false
 
     /// - Parameters:
-    ///   - problem: what may be chosen.
+    ///   - problem: the units and their bounds.
     ///   - frame: the units that are chosen already: opener and closer.
     ///   - stepsMax: how many steps it may take.
     init(_ problem: FillingProblem, frame: [Int], stepsMax: Int) {
