@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import BreakDocuments
 import CuecastWire
 import Testing
+
+@testable import BreakDocuments
 
 @Suite(.suiteLimit)
 struct CandidatesDocumentTests {
@@ -77,7 +78,8 @@ struct CandidatesDocumentTests {
             (#""role": "closer", "times": 2"#, "candidates[0].times"), (#""role": "ads""#, "candidates[0].role"),
             (#""role": "jingle", "lock": "x""#, "candidates[0].lock"), (#""lock": """#, "candidates[0].lock"),
             (#""times": 2, "lock": "x""#, "candidates[0].times"), (#""weigth": 2"#, "candidates[0].weigth"),
-            (#""categories": [""]"#, "candidates[0].categories[0]"), (#""categories": "IAB1""#, "candidates[0].categories"),
+            (#""categories": [""]"#, "candidates[0].categories[0]"),
+            (#""categories": "IAB1""#, "candidates[0].categories"),
             (#""from": "2026-05-01""#, "candidates[0].from"), (#""variants": ["cars"]"#, "candidates[0].variants"),
             (#""from": "2026-05-01T00:00:00Z", "until": "2026-05-01T00:00:00Z""#, "candidates[0].until"),
             (#""dayparts": []"#, "candidates[0].dayparts"),
@@ -100,7 +102,9 @@ struct CandidatesDocumentTests {
         #expect(fault([candidate("a", #""times": 3"#), candidate("a~3")])?.field == "candidates[1].ad.id")
         #expect(fault([candidate("a", #""times": 3"#), candidate("a~4")]) == nil)
         let lock = #""lock": "x""#
-        #expect(fault([candidate("a", lock), candidate("b", lock + #", "priority": 4"#)])?.field == "candidates[1].lock")
+        #expect(
+            fault([candidate("a", lock), candidate("b", lock + #", "priority": 4"#)])?.field == "candidates[1].lock"
+        )
         #expect(fault([candidate("a", lock), candidate("b", lock)]) == nil)
         #expect(fault([])?.field == "candidates")
         #expect(fault([#"{"role": "ad"}"#])?.field == "candidates[0].ad")
@@ -110,8 +114,10 @@ struct CandidatesDocumentTests {
     @Test(
         arguments: [
             (#""rules": {"ads": 0}"#, "rules.ads"), (#""rules": {"ads": 65}"#, "rules.ads"),
-            (#""rules": {"jingles": 9}"#, "rules.jingles"), (#""rules": {"oncePerBreak": ["ad"]}"#, "rules.oncePerBreak"),
-            (#""rules": {"apart": {"ad": "169h"}}"#, "rules.apart.ad"), (#""rules": {"apart": {"ads": 1}}"#, "rules.apart.ads"),
+            (#""rules": {"jingles": 9}"#, "rules.jingles"),
+            (#""rules": {"oncePerBreak": ["ad"]}"#, "rules.oncePerBreak"),
+            (#""rules": {"apart": {"ad": "169h"}}"#, "rules.apart.ad"),
+            (#""rules": {"apart": {"ads": 1}}"#, "rules.apart.ads"),
             (#""variants": [{"name": "default", "if": []}]"#, "variants[0].name"), (#""limits": {}"#, "limits"),
         ]
     )
