@@ -83,14 +83,23 @@ package enum AdsDocument {
             let path = "variants[\(index)]"
             let each = try JSONFields(node, path: path, shape: BreakShapes.variant)
             let name = try each.required("name", each.text("name"))
-            var conditions: [AudienceVariant.Condition] = []
-            for (place, node) in try each.elements("if").enumerated() {
-                conditions.append(try Self.condition(node, path: "\(path).if[\(place)]"))
-            }
+            let conditions = try Self.conditions(each, path: path)
             let ads = try Self.advertisements(each, of: node, path: "\(path).")
             variants.append(AudienceVariant(name: name, conditions: conditions, advertisements: ads))
         }
         return variants
+    }
+
+    /// The member `if` of a variant.
+    static func conditions(
+        _ fields: JSONFields,
+        path: String
+    ) throws(DocumentFault) -> [AudienceVariant.Condition] {
+        var conditions: [AudienceVariant.Condition] = []
+        for (place, node) in try fields.elements("if").enumerated() {
+            conditions.append(try Self.condition(node, path: "\(path).if[\(place)]"))
+        }
+        return conditions
     }
 
     private static func condition(
@@ -145,7 +154,7 @@ package enum AdsDocument {
         var lines: [AdvertisementID: Int] = [:]
         for (index, node) in nodes.enumerated() {
             let path = "\(prefix)ads[\(index)]"
-            var ad = try Self.advertisement(node, path: path)
+            let ad = try Self.checkedAdvertisement(node, path: path)
             if let line = lines.updateValue(node.line, forKey: ad.id) {
                 throw DocumentFault(
                     line: node.line,
@@ -153,16 +162,22 @@ package enum AdsDocument {
                     reason: "the ad on line \(line) has the id \(ad.id) already"
                 )
             }
-            // Asked here, so that the fault is told with its line.
-            do throws(WireError) {
-                try ad.cutTimes()
-                _ = try ad.checked()
-            } catch {
-                throw DocumentFault(error, line: node.line, path: path)
-            }
             ads.append(ad)
         }
         return ads
+    }
+
+    /// An ad that the wire takes.
+    static func checkedAdvertisement(_ node: JSONNode, path: String) throws(DocumentFault) -> AdvertisementContent {
+        var ad = try Self.advertisement(node, path: path)
+        // Asked here, so that the fault is told with its line.
+        do throws(WireError) {
+            try ad.cutTimes()
+            _ = try ad.checked()
+        } catch {
+            throw DocumentFault(error, line: node.line, path: path)
+        }
+        return ad
     }
 
     private static func advertisement(

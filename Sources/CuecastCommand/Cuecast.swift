@@ -13,6 +13,7 @@ struct Cuecast: AsyncParsableCommand {
         discussion: """
             Serve    cuecast serve --data-dir ./data
             Publish  cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
+            Try out  cuecast dry-run --stream radio1 --break noon --choose ads.json --fill 90s
             Listen   cuecast listen --stream radio1
             Report   cuecast report --stream radio1
             Watch    cuecast top
@@ -31,7 +32,7 @@ struct Cuecast: AsyncParsableCommand {
             """,
         version: CuecastVersion.text,
         subcommands: [
-            Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
+            Serve.self, Publish.self, DryRun.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
             Signal.self, Lists.self, ScheduleCommand.self, VASTCommand.self, Watch.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,

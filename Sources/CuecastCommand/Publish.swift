@@ -7,6 +7,7 @@ import CuecastBroadcast
 import CuecastWire
 import Foundation
 import Gateway
+import GatewayCore
 
 /// Where the variants of a break come from.
 struct VariantOptions: ParsableArguments {
@@ -38,53 +39,15 @@ struct Publish: AsyncParsableCommand {
 
             With --vast-url the ads are asked of an ad server first, once for all listeners; then the break is published with them.
 
+            With --choose the ads are chosen from candidates, by rules. 'cuecast dry-run' has the same options, and publishes nothing.
+
             Example: cuecast publish --stream radio1 --break noon-1 --vast ads.xml --in 10s
             """
     )
 
-    @OptionGroup var name: BreakName
-    @OptionGroup var ads: AdsOptions
-    @OptionGroup var variants: VariantOptions
-    @OptionGroup var start: MomentOptions
-
-    @Option(help: "The most that the break lasts, for instance 30s; 'none': until it is ended.")
-    var duration: String?
-
-    @Flag(help: "Give it to every listener that joins while it is open, before the stream starts.")
-    var preStream = false
-
-    @Flag(help: "Announce it now, start it later with 'cuecast punch'.")
-    var cued = false
-
-    @Option(
-        help: "How long a cued break is held, or a pre-stream break open, for instance 30m.",
-        transform: DurationArgument.read
-    )
-    var hold: DurationArgument?
-
-    @Flag(help: "Never cut the last ad: a late listener gets only what fits.")
-    var exact = false
-
-    @Option(help: "What an early end does to the ad that plays: cut or finishAd.")
-    var endMode: EndModeArgument?
-
+    @OptionGroup var options: PublishOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
-
-    func validate() throws {
-        let moment = try self.start.moment()
-        let said = [moment != nil, self.cued, self.preStream].count { $0 }
-        guard said <= 1 else { throw ValidationError("Give one of --in, --at, --now, --cued and --pre-stream.") }
-        try self.ads.requireSource()
-        if self.hold != nil, !self.cued, !self.preStream {
-            throw ValidationError("--hold goes with --cued or --pre-stream.")
-        }
-        if let duration = self.duration, duration != "none", Duration(text: duration) == nil {
-            throw ValidationError(
-                "The value '\(duration)' is invalid for '--duration': \(DurationArgument.advice(for: duration)), or none"
-            )
-        }
-    }
 
     func run() async throws {
         let adBreak = try await self.adBreak()
@@ -95,35 +58,26 @@ struct Publish: AsyncParsableCommand {
     }
 
     private func adBreak() async throws -> AdBreak {
-        let start: AdBreak.Start
-        if self.preStream {
-            start = .preStream(hold: self.hold?.duration)
-        } else if self.cued {
-            start = .cued(hold: self.hold?.duration)
-        } else {
-            switch try self.start.moment() {
-            case .at(let date): start = .at(date)
-            case .in(let lead): start = .in(lead)
-            case .now, nil: start = .now
+        guard let choices = try await self.options.choices(gateway: self.gateway) else {
+            let ads = try await self.options.ads.read(forBreakOf: self.options.longest, gateway: self.gateway)
+            return try self.options.adBreak(ads ?? [], self.options.variants.read() ?? [])
+        }
+        var isEmpty = false
+        for each in choices {
+            let lines = ChoiceLines(chosen: each)
+            let variant = choices.count == 1 ? "" : "variant \(each.variant): "
+            complain("\(variant)chose \(lines.summary)")
+            for (place, ad) in each.advertisements.enumerated() {
+                let candidate = each.choice.places[place].candidate
+                let text = TextTable.shown("\(ad.id), \(ad.duration.inSecondsText)")
+                complain("\(variant)\(place + 1). \(text): \(lines.sentence(taken: candidate))")
             }
+            if each.choice.places.isEmpty { isEmpty = true }
         }
-        var adBreak = AdBreak(
-            stream: self.name.stream,
-            id: self.name.breakID,
-            start: start,
-            advertisements: try await self.ads.read(
-                forBreakOf: self.duration.flatMap { Duration(text: $0) },
-                gateway: self.gateway
-            ) ?? []
-        )
-        adBreak.variants = try self.variants.read() ?? []
-        switch self.duration {
-        case "none": adBreak.duration = nil
-        case let text?: adBreak.duration = Duration(text: text)
-        case nil: adBreak.duration = adBreak.advertisementsDuration
+        guard !isEmpty else {
+            complain("nothing was published; 'cuecast dry-run' with the same options says why each candidate was left")
+            throw CommandExit.badData
         }
-        adBreak.isExact = self.exact
-        adBreak.endMode = self.endMode?.mode ?? .cut
-        return adBreak
+        return try self.options.adBreak(choices[0].advertisements, choices.dropFirst().map(\.adVariant))
     }
 }

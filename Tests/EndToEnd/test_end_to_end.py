@@ -14,6 +14,7 @@ from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaste
 from test_ad_servers import AdServers  # noqa: F401 (its tests run with these)
 from test_audit import Audit  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
+from test_choosing import Choosing  # noqa: F401 (its tests run with these)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock import ClockSteps  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
+package import CuecastWire
 
 /// One ad of a break, as the broadcaster describes it and players receive it.
 ///
@@ -143,7 +143,7 @@ extension AdvertisementDescription {
     }
 
     /// An ad that the wire has.
-    init(_ content: AdvertisementContent) {
+    package init(_ content: AdvertisementContent) {
         self.init(
             id: content.id.description,
             title: content.title,

@@ -70,36 +70,72 @@ struct AdsOptions: ParsableArguments {
         forBreakOf breakDuration: Duration? = nil,
         gateway: BroadcasterOptions
     ) async throws -> [AdvertisementDescription]? {
-        if let path = self.vast { return try self.readVAST(path) }
-        if let path = self.ads { return try self.readAds(path) }
-        guard let address = self.vastURL else { return nil }
-        let reading = VASTReadingOptions(allStandAlone: self.all)
-        let report = try await self.adServer.resolve(
-            VASTResolver(address: address, reading: reading),
-            breakDuration: breakDuration
-        )
-        for line in AdServerLines(report).lines { complain(line) }
-        try await self.adServer.reportErrors(of: report)
-        guard report.resolution.taken.isEmpty else {
-            return report.resolution.taken.map { AdvertisementDescription($0.ad) }
+        guard let found = try await self.find(forBreakOf: breakDuration, gateway: gateway, tell: complain) else {
+            return nil
         }
+        if let report = found.report { try await self.adServer.reportErrors(of: report) }
+        guard let ads = found.ads else { throw CommandExit.badData }
+        return ads
+    }
+
+    /// Ads that were found, and where.
+    struct Found {
+        /// `nil`: an ad server gave none, and there is no fallback.
+        var ads: [AdvertisementDescription]?
+        /// The origin of the ads, for people.
+        var source: String
+        /// The answer of an ad server.
+        var report: AdServerReport?
+    }
+
+    /// Finds the ads, and calls no `Error` address.
+    ///
+    /// - Parameters:
+    ///   - breakDuration: how long the break lasts at most, for the ad server; `nil`: that is not known.
+    ///   - gateway: the gateway with the list to fall back to.
+    ///   - answers: recorded answers, instead of asking ad servers.
+    ///   - tell: gets a line for each ad that was taken or left.
+    /// - Returns: the ads; `nil`: no source was given.
+    /// - Throws: an exit code; the reasons are told before.
+    func find(
+        forBreakOf breakDuration: Duration?,
+        gateway: BroadcasterOptions,
+        answers: RecordedAnswers? = nil,
+        tell: (String) -> Void
+    ) async throws -> Found? {
+        if let path = self.vast { return Found(ads: try self.readVAST(path), source: path) }
+        if let path = self.ads { return Found(ads: try self.readAds(path), source: path) }
+        guard let address = self.vastURL else { return nil }
+        let resolver = VASTResolver(address: address, reading: VASTReadingOptions(allStandAlone: self.all))
+        let report: AdServerReport
+        if let answers {
+            report = answers.resolve(resolver)
+        } else {
+            report = try await self.adServer.resolve(resolver, breakDuration: breakDuration)
+        }
+        for line in AdServerLines(report).lines { tell(line) }
         let server = AdServerLines.shown(address)
+        guard report.resolution.taken.isEmpty else {
+            let ads = report.resolution.taken.map { AdvertisementDescription($0.ad) }
+            return Found(ads: ads, source: server, report: report)
+        }
         if let path = self.fallbackVast {
-            complain("\(server) gave no ad; those of \(path) are taken instead")
-            return try self.readVAST(path)
+            tell("\(server) gave no ad; those of \(path) are taken instead")
+            return Found(ads: try self.readVAST(path), source: path, report: report)
         }
         if let path = self.fallbackAds {
-            complain("\(server) gave no ad; those of \(path) are taken instead")
-            return try self.readAds(path)
+            tell("\(server) gave no ad; those of \(path) are taken instead")
+            return Found(ads: try self.readAds(path), source: path, report: report)
         }
         if let name = self.fallbackList {
-            complain("\(server) gave no ad; those of the list \(name) are taken instead")
-            return try await gateway.asBroadcaster { (client) throws(BroadcastError) in
+            tell("\(server) gave no ad; those of the list \(name) are taken instead")
+            let ads = try await gateway.asBroadcaster { (client) throws(BroadcastError) in
                 try await client.list(name: name).advertisements
             }
+            return Found(ads: ads, source: "the list \(name)", report: report)
         }
-        complain("\(server) gave no ad")
-        throw CommandExit.badData
+        tell("\(server) gave no ad")
+        return Found(ads: nil, source: server, report: report)
     }
 
     private func readVAST(_ path: String) throws -> [AdvertisementDescription] {

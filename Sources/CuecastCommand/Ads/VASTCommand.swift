@@ -36,6 +36,9 @@ struct VASTCommand: AsyncParsableCommand {
         @Flag(help: "Take all stand-alone ads of a document without a pod, not only the first that can be played.")
         var all = false
 
+        @Option(help: "A folder: keep the documents there, for 'cuecast dry-run --answers'.")
+        var record: String?
+
         @OptionGroup var adServer: AdServerOptions
         @OptionGroup var output: OutputOptions
 
@@ -56,6 +59,7 @@ struct VASTCommand: AsyncParsableCommand {
                 resolver = VASTResolver(document: try AdsOptions.contents(of: self.source), reading: reading)
             }
             let report = try await self.adServer.resolve(resolver)
+            if let folder = self.record { try AnswersFolder(folder).write(report) }
             if self.output.isJSON {
                 let calls = try await self.adServer.reportErrors(of: report)
                 try CommandOutput.say(json: ResolutionDocument(report, calls), isPretty: true)
@@ -74,7 +78,7 @@ struct VASTCommand: AsyncParsableCommand {
 }
 
 /// A resolution as programs read it.
-private struct ResolutionDocument: Encodable {
+struct ResolutionDocument: Encodable {
     struct Ad: Encodable {
         let id: String
         let title: String

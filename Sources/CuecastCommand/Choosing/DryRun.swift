@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdServers
+import ArgumentParser
+import BreakDocuments
+import CommandSupport
+import CuecastBroadcast
+import CuecastWire
+import Foundation
+import GatewayCore
+
+/// `cuecast dry-run`: what a break would have, without publishing it.
+struct DryRun: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dry-run",
+        abstract: "Show what a break would have and why, for each variant; publish nothing.",
+        discussion: """
+            It takes the options of 'cuecast publish', and shows what would play, and why each candidate was taken or left. Nothing \
+            is published, nothing is counted, and no Error address is called. Ad servers are asked for real, or answer from a folder \
+            that 'cuecast vast resolve --record' has made. The gateway is asked only for a list to fall back to, and for the ads of \
+            other breaks where rules of --choose are about them.
+
+            Exits with 65 where a variant would have no ads.
+
+            Example: cuecast dry-run --stream radio1 --break noon-1 --choose ads.json --fill 90s --at 2026-11-21T12:00:00Z
+            """
+    )
+
+    @OptionGroup var options: PublishOptions
+
+    @Option(help: "With --vast-url: a folder of recorded answers; no ad server is asked.")
+    var answers: String?
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var gateway: BroadcasterOptions
+
+    func validate() throws {
+        guard self.answers == nil || self.options.ads.vastURL != nil else {
+            throw ValidationError("--answers goes with --vast-url.")
+        }
+        guard !self.options.ads.adServer.reportErrors else {
+            throw ValidationError("--report-errors calls addresses, and a dry run calls none.")
+        }
+    }
+
+    func run() async throws {
+        let document = try await self.document()
+        if self.output.isJSON {
+            BreakPrinter.printJSON(document)
+        } else {
+            CommandOutput.say(document.text)
+        }
+        guard document.variants.allSatisfy({ !$0.ads.isEmpty }) else {
+            complain("a variant would have no ads")
+            throw CommandExit.badData
+        }
+    }
+
+    private func document() async throws -> DryRunDocument {
+        let (name, date) = (self.options.name, try self.options.date)
+        if let choices = try await self.options.choices(gateway: self.gateway) {
+            let adBreak = try self.options.adBreak(
+                choices[0].advertisements,
+                choices.dropFirst().map(\.adVariant)
+            )
+            return DryRunDocument(
+                name,
+                date,
+                adBreak.duration,
+                choices.map { DryRunDocument.Variant($0, breakDuration: adBreak.duration) },
+                adServer: nil
+            )
+        }
+        var lines: [String] = []
+        let found = try await self.options.ads.find(
+            forBreakOf: self.options.longest,
+            gateway: self.gateway,
+            answers: try self.answers.map { try AnswersFolder($0).read() }
+        ) { lines.append($0) }
+        let variants = try self.options.variants.read() ?? []
+        let ads = found?.ads ?? []
+        let duration = try self.options.adBreak(ads, variants).duration
+        let others = variants.map {
+            DryRunDocument.Variant(
+                name: $0.name,
+                conditions: $0.conditions.map(\.description),
+                ads: $0.advertisements,
+                from: self.options.variants.variants ?? "",
+                breakDuration: duration
+            )
+        }
+        return DryRunDocument(
+            name,
+            date,
+            duration,
+            [
+                DryRunDocument.Variant(
+                    name: AudienceVariant.defaultName,
+                    conditions: [],
+                    ads: ads,
+                    from: found?.source ?? "",
+                    breakDuration: duration,
+                    notes: lines
+                )
+            ] + others,
+            adServer: found?.report.map { ResolutionDocument($0, nil) }
+        )
+    }
+}
+
+/// The ads that a break would have, as programs read them.
+struct DryRunDocument: Encodable {
+    struct Ad: Encodable {
+        let place: Int
+        let id: String
+        let title: String
+        let durationSeconds: Double
+        let startsAfterSeconds: Double
+        /// Why it plays.
+        let sentence: String
+        /// How much of it plays, where the break ends before it does; absent: all of it.
+        var cutAfterSeconds: Double?
+    }
+
+    struct Left: Encodable {
+        let id: String
+        let title: String
+        let durationSeconds: Double
+        let reason: String
+        let sentence: String
+    }
+
+    struct Variant: Encodable {
+        let variant: String
+        let conditions: [String]
+        let durationSeconds: Double
+        let summary: String
+        /// Whether no better filling exists; absent where nothing was chosen.
+        let best: Bool?
+        let ads: [Ad]
+        let left: [Left]
+        /// The answers of ad servers, one line for each ad.
+        let notes: [String]
+    }
+
+    let stream: String
+    let `break`: String
+    let start: String
+    /// Absent: until it is ended.
+    let durationSeconds: Double?
+    let variants: [Variant]
+    let adServer: ResolutionDocument?
+
+    init(_ name: BreakName, _ date: Date, _ duration: Duration?, _ variants: [Variant], adServer: ResolutionDocument?) {
+        self.stream = name.stream
+        self.break = name.breakID
+        self.start = BreakPrinter.text(date)
+        self.durationSeconds = duration?.inSeconds
+        self.variants = variants
+        self.adServer = adServer
+    }
+
+    /// For people.
+    var text: String {
+        var parts = ["\(self.stream)/\(self.break) at \(self.start): nothing is published"]
+        for each in self.variants {
+            let conditions = each.conditions.isEmpty ? "" : " (\(each.conditions.joined(separator: " and ")))"
+            parts.append("\nvariant \(each.variant)\(conditions): \(each.summary)")
+            parts += each.notes
+            if !each.ads.isEmpty {
+                var table = TextTable(["PLACE", "AD", "SECONDS", "TITLE", "WHY"], numbers: [0, 2])
+                for ad in each.ads {
+                    let cut = ad.cutAfterSeconds.map { "; the break ends after \($0) s of it" } ?? ""
+                    table.add(["\(ad.place)", ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence + cut])
+                }
+                parts.append(table.text)
+            }
+            if !each.left.isEmpty {
+                var table = TextTable(["LEFT", "SECONDS", "TITLE", "WHY"], numbers: [1])
+                for ad in each.left { table.add([ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence]) }
+                parts.append(table.text)
+            }
+        }
+        return parts.joined(separator: "\n")
+    }
+}
+
+extension DryRunDocument.Variant {
+    /// A variant whose ads are given.
+    init(
+        name: String,
+        conditions: [String],
+        ads: [AdvertisementDescription],
+        from source: String,
+        breakDuration: Duration?,
+        notes: [String] = []
+    ) {
+        let total = ads.reduce(Duration.zero) { $0 + $1.duration }
+        self.init(
+            variant: name,
+            conditions: conditions,
+            durationSeconds: total.inSeconds,
+            summary: "\(ads.count) \(ads.count == 1 ? "ad" : "ads"), \(total.inSecondsText), of \(source)",
+            best: nil,
+            ads: DryRunDocument.ads(ads, breakDuration: breakDuration) { _ in "it is of \(source)" },
+            left: [],
+            notes: notes
+        )
+    }
+
+    /// A variant whose ads were chosen.
+    init(_ chosen: VariantChoice, breakDuration: Duration?) {
+        let lines = ChoiceLines(chosen: chosen)
+        self.init(
+            variant: chosen.variant,
+            conditions: chosen.conditions.map(\.description),
+            durationSeconds: Double(chosen.choice.durationMilliseconds) / 1_000,
+            summary: lines.summary,
+            best: chosen.choice.isBest,
+            ads: DryRunDocument.ads(chosen.advertisements, breakDuration: breakDuration) {
+                lines.sentence(taken: chosen.choice.places[$0].candidate)
+            },
+            left: zip(chosen.candidates, chosen.choice.decisions)
+                .compactMap { candidate, decision in
+                    guard case .left(let reason) = decision else { return nil }
+                    return DryRunDocument.Left(
+                        id: candidate.ad.id.description,
+                        title: candidate.ad.title,
+                        durationSeconds: candidate.ad.duration.inSeconds,
+                        reason: reason.name,
+                        sentence: lines.sentence(reason)
+                    )
+                },
+            notes: []
+        )
+    }
+}
+
+extension DryRunDocument {
+    fileprivate static func ads(
+        _ ads: [AdvertisementDescription],
+        breakDuration: Duration?,
+        why: (Int) -> String
+    ) -> [Ad] {
+        var offset = Duration.zero
+        return ads.enumerated()
+            .map { place, ad in
+                var line = Ad(
+                    place: place + 1,
+                    id: ad.id,
+                    title: ad.title,
+                    durationSeconds: ad.duration.inSeconds,
+                    startsAfterSeconds: offset.inSeconds,
+                    sentence: why(place)
+                )
+                offset += ad.duration
+                if let breakDuration, offset > breakDuration {
+                    line.cutAfterSeconds = max(breakDuration - (offset - ad.duration), .zero).inSeconds
+                }
+                return line
+            }
+    }
+}
