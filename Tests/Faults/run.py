@@ -64,14 +64,14 @@ class Plan:
         if not self.waiting:
             self.waiting = self.randomness.sample(self.names, len(self.names))
         chosen = [self.waiting.pop()]
-        seconds = self.randomness.uniform(0.3, 2)
+        seconds = self.randomness.uniform(0.3, 1.2 if self.is_short else 2)
         if not self.is_short:
             others = [name for name in faults.TOGETHER if name in self.names and name != chosen[0]]
             if chosen[0] in faults.TOGETHER and others and self.randomness.random() < 0.25:
                 chosen.append(self.randomness.choice(others))
             # Longer than an election takes, and than the time after which a gateway is cut off.
             seconds = self.randomness.choice((seconds, self.randomness.uniform(1, 5), self.randomness.uniform(5, 14)))
-        return chosen, seconds, self.randomness.uniform(0, 1)
+        return chosen, seconds, self.randomness.uniform(0, 0.3 if self.is_short else 1)
 
 
 class Run:
