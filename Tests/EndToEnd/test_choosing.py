@@ -4,7 +4,7 @@
 
     scripts/end-to-end.sh Choosing
 """
-import datetime, json, os, unittest
+import datetime, itertools, json, os, unittest
 
 from ad_server import AdServer, inline, vast, wrapper
 from harness import ROOT, Gateway, until
@@ -201,12 +201,13 @@ class Choosing(unittest.TestCase):
             self.assertIn(said, done.stderr)
         path = self.file(gateway, {"candidates": [ad("a", 10)]})
         base = ("--stream", "s", "--break", "b")
-        for options in (("--choose", path), ("--choose", path, "--fill", "30s", "--fill-exactly", "30s"), ("--fill", "30s", "--vast", VAST),
-                        ("--choose", path, "--fill", "30s", "--vast", VAST), ("--choose", path, "--fill", "0s"),
-                        ("--choose", path, "--fill", "21601s"), ("--choose", path, "--fill", "30s", "--fill-at-least", "31s"),
-                        ("--choose", path, "--fill", "30s", "--variants", path), ("--choose", path, "--duration", "none"), ()):
-            for command in ("publish", "dry-run"):
-                self.assertEqual(run_with(gateway, command, *base, *options).returncode, 64, options)
+        # Both commands have the same options.
+        for command, options in zip(itertools.cycle(("publish", "dry-run")), (
+                ("--choose", path), ("--choose", path, "--fill", "30s", "--fill-exactly", "30s"), ("--fill", "30s", "--vast", VAST),
+                ("--choose", path, "--fill", "30s", "--vast", VAST), ("--choose", path, "--fill", "0s"),
+                ("--choose", path, "--fill", "21601s"), ("--choose", path, "--fill", "30s", "--fill-at-least", "31s"),
+                ("--choose", path, "--fill", "30s", "--variants", path), ("--choose", path, "--duration", "none"), (), ())):
+            self.assertEqual(run_with(gateway, command, *base, *options).returncode, 64, options)
         for options in (("--vast", VAST, "--answers", "x"), ("--vast-url", "http://a.example/", "--report-errors")):
             self.assertEqual(run_with(gateway, "dry-run", *base, *options).returncode, 64, options)
         for options in (("--choose", path, "--fill", "21600s"), ("--choose", path, "--duration", "30s"), ("--vast", VAST)):
