@@ -46,8 +46,15 @@ struct Publish: AsyncParsableCommand {
     )
 
     @OptionGroup var options: PublishOptions
+    @OptionGroup var ads: AdsOptions
+    @OptionGroup var variants: VariantOptions
+    @OptionGroup var choosing: ChooseOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: BroadcasterOptions
+
+    func validate() throws {
+        try self.options.validate(ads: self.ads, variants: self.variants, choosing: self.choosing)
+    }
 
     func run() async throws {
         let adBreak = try await self.adBreak()
@@ -58,9 +65,9 @@ struct Publish: AsyncParsableCommand {
     }
 
     private func adBreak() async throws -> AdBreak {
-        guard let choices = try await self.options.choices(gateway: self.gateway) else {
-            let ads = try await self.options.ads.read(forBreakOf: self.options.longest, gateway: self.gateway)
-            return try self.options.adBreak(ads ?? [], self.options.variants.read() ?? [])
+        guard let choices = try await self.choosing.choices(for: self.options, gateway: self.gateway.gateway) else {
+            let ads = try await self.ads.read(forBreakOf: self.options.longest, gateway: self.gateway)
+            return try self.options.adBreak(ads ?? [], self.variants.read() ?? [])
         }
         var isEmpty = false
         for each in choices {

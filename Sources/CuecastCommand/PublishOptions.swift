@@ -7,12 +7,12 @@ import CuecastBroadcast
 import CuecastWire
 import Foundation
 
-/// A break to publish, but for the gateway: `cuecast publish` and `cuecast dry-run` have the same.
+/// A break to publish, but for its ads and the gateway: `cuecast publish` and `cuecast dry-run` have the same.
+///
+/// Groups with groups of their own, such as ``AdsOptions``, stand in the commands: the parser takes a multiple of the time for each
+/// level of groups.
 struct PublishOptions: ParsableArguments {
     @OptionGroup var name: BreakName
-    @OptionGroup var ads: AdsOptions
-    @OptionGroup var variants: VariantOptions
-    @OptionGroup var choosing: ChooseOptions
     @OptionGroup var start: MomentOptions
 
     @Option(help: "The most that the break lasts, for instance 30s; 'none': until it is ended.")
@@ -40,19 +40,6 @@ struct PublishOptions: ParsableArguments {
         let moment = try self.start.moment()
         let said = [moment != nil, self.cued, self.preStream].count { $0 }
         guard said <= 1 else { throw ValidationError("Give one of --in, --at, --now, --cued and --pre-stream.") }
-        if self.choosing.choose != nil {
-            guard self.ads.vast == nil, self.ads.ads == nil, self.ads.vastURL == nil, self.variants.variants == nil
-            else {
-                throw ValidationError(
-                    "--choose takes the ads of its file: give no --vast, --ads, --vast-url, --variants."
-                )
-            }
-            guard self.choosing.fill != nil || self.choosing.fillExactly != nil || self.longest != nil else {
-                throw ValidationError("--choose needs --fill, --fill-exactly or --duration.")
-            }
-        } else if self.ads.vast == nil, self.ads.ads == nil, self.ads.vastURL == nil {
-            throw ValidationError("Give --vast, --ads, --vast-url or --choose.")
-        }
         if self.hold != nil, !self.cued, !self.preStream {
             throw ValidationError("--hold goes with --cued or --pre-stream.")
         }
@@ -60,6 +47,25 @@ struct PublishOptions: ParsableArguments {
             throw ValidationError(
                 "The value '\(duration)' is invalid for '--duration': \(DurationArgument.advice(for: duration)), or none"
             )
+        }
+    }
+
+    /// Checks that the ads are said once.
+    ///
+    /// - Throws: where options contradict each other.
+    func validate(ads: AdsOptions, variants: VariantOptions, choosing: ChooseOptions) throws {
+        if choosing.choose != nil {
+            guard ads.vast == nil, ads.ads == nil, ads.vastURL == nil, variants.variants == nil
+            else {
+                throw ValidationError(
+                    "--choose takes the ads of its file: give no --vast, --ads, --vast-url, --variants."
+                )
+            }
+            guard choosing.fill != nil || choosing.fillExactly != nil || self.longest != nil else {
+                throw ValidationError("--choose needs --fill, --fill-exactly or --duration.")
+            }
+        } else if ads.vast == nil, ads.ads == nil, ads.vastURL == nil {
+            throw ValidationError("Give --vast, --ads, --vast-url or --choose.")
         }
     }
 
@@ -112,16 +118,6 @@ struct PublishOptions: ParsableArguments {
         adBreak.isExact = self.exact
         adBreak.endMode = self.endMode?.mode ?? .cut
         return adBreak
-    }
-
-    /// The choices of each variant; `nil`: nothing is to be chosen.
-    func choices(gateway: BroadcasterOptions) async throws -> [VariantChoice]? {
-        try await self.choosing.choices(
-            for: self.name,
-            at: try self.date,
-            duration: self.longest,
-            gateway: gateway.gateway
-        )
     }
 }
 

@@ -102,19 +102,13 @@ struct ChooseOptions: ParsableArguments {
     /// Chooses the ads of each variant of a break.
     ///
     /// - Parameters:
-    ///   - name: the break.
-    ///   - date: when it starts.
-    ///   - duration: how long it lasts at most; `nil`: that is not said.
+    ///   - options: the break.
     ///   - gateway: the gateway that knows the ads of other breaks.
     /// - Returns: the choice for `default`, then those for the file's variants; `nil`: nothing is to be chosen.
     /// - Throws: an exit code; the reason is told before.
-    func choices(
-        for name: BreakName,
-        at date: Date,
-        duration: Duration?,
-        gateway: GatewayOptions
-    ) async throws -> [VariantChoice]? {
+    func choices(for options: PublishOptions, gateway: GatewayOptions) async throws -> [VariantChoice]? {
         guard let path = self.choose else { return nil }
+        let (name, date) = (options.name, try options.date)
         let document: CandidatesDocument
         do throws(DocumentFault) {
             document = try CandidatesDocument.read(try Self.contents(of: path))
@@ -129,7 +123,7 @@ struct ChooseOptions: ParsableArguments {
             complain("\(path): timeZone: '\(document.timeZone)' is not known; write a name such as Europe/Oslo, or UTC")
             throw CommandExit.badData
         }
-        let rules = try self.rules(document, duration: duration)
+        let rules = try self.rules(document, duration: options.longest)
         let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
         let history = try await PlayedAds.read(
             self.history,

@@ -28,6 +28,9 @@ struct DryRun: AsyncParsableCommand {
     )
 
     @OptionGroup var options: PublishOptions
+    @OptionGroup var ads: AdsOptions
+    @OptionGroup var variants: VariantOptions
+    @OptionGroup var choosing: ChooseOptions
 
     @Option(help: "With --vast-url: a folder of recorded answers; no ad server is asked.")
     var answers: String?
@@ -36,10 +39,11 @@ struct DryRun: AsyncParsableCommand {
     @OptionGroup var gateway: BroadcasterOptions
 
     func validate() throws {
-        guard self.answers == nil || self.options.ads.vastURL != nil else {
+        try self.options.validate(ads: self.ads, variants: self.variants, choosing: self.choosing)
+        guard self.answers == nil || self.ads.vastURL != nil else {
             throw ValidationError("--answers goes with --vast-url.")
         }
-        guard !self.options.ads.adServer.reportErrors else {
+        guard !self.ads.adServer.reportErrors else {
             throw ValidationError("--report-errors calls addresses, and a dry run calls none.")
         }
     }
@@ -59,7 +63,7 @@ struct DryRun: AsyncParsableCommand {
 
     private func document() async throws -> DryRunDocument {
         let (name, date) = (self.options.name, try self.options.date)
-        if let choices = try await self.options.choices(gateway: self.gateway) {
+        if let choices = try await self.choosing.choices(for: self.options, gateway: self.gateway.gateway) {
             let adBreak = try self.options.adBreak(
                 choices[0].advertisements,
                 choices.dropFirst().map(\.adVariant)
@@ -73,12 +77,12 @@ struct DryRun: AsyncParsableCommand {
             )
         }
         var lines: [String] = []
-        let found = try await self.options.ads.find(
+        let found = try await self.ads.find(
             forBreakOf: self.options.longest,
             gateway: self.gateway,
             answers: try self.answers.map { try AnswersFolder($0).read() }
         ) { lines.append($0) }
-        let variants = try self.options.variants.read() ?? []
+        let variants = try self.variants.read() ?? []
         let ads = found?.ads ?? []
         let duration = try self.options.adBreak(ads, variants).duration
         let others = variants.map {
@@ -86,7 +90,7 @@ struct DryRun: AsyncParsableCommand {
                 name: $0.name,
                 conditions: $0.conditions.map(\.description),
                 ads: $0.advertisements,
-                from: self.options.variants.variants ?? "",
+                from: self.variants.variants ?? "",
                 breakDuration: duration
             )
         }
