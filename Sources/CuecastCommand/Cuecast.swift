@@ -32,7 +32,8 @@ struct Cuecast: AsyncParsableCommand {
             """,
         version: CuecastVersion.text,
         subcommands: [
-            Serve.self, Publish.self, DryRun.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
+            Serve.self, Publish.self, DryRun.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self,
+            Breaks.self,
             Signal.self, Lists.self, ScheduleCommand.self, VASTCommand.self, Watch.self, Listen.self,
             Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
             Restore.self,
