@@ -64,14 +64,23 @@ package struct FrameHeader: Hashable, Sendable {
         isCommand: Bool = false,
         to output: inout [UInt8]
     ) {
+        self.write(bodyBytes: bodyBytes, more: more, isCommand: isCommand) { output.append($0) }
+    }
+
+    /// The length of the shortest header of a frame of `bodyBytes`.
+    static func byteCount(bodyBytes: Int) -> Int { bodyBytes <= 255 ? 2 : 9 }
+
+    /// Writes the bytes of the header of a frame of `bodyBytes`, as short as it can be, one after the other.
+    @inline(__always)
+    static func write(bodyBytes: Int, more: Bool, isCommand: Bool, _ writeByte: (UInt8) -> Void) {
         let flags = (more ? self.moreFlag : 0) | (isCommand ? self.commandFlag : 0)
         if bodyBytes <= 255 {
-            output.append(flags)
-            output.append(UInt8(bodyBytes))
+            writeByte(flags)
+            writeByte(UInt8(bodyBytes))
         } else {
-            output.append(flags | self.longFlag)
+            writeByte(flags | self.longFlag)
             for shift in stride(from: 56, through: 0, by: -8) {
-                output.append(UInt8(truncatingIfNeeded: bodyBytes >> shift))
+                writeByte(UInt8(truncatingIfNeeded: bodyBytes >> shift))
             }
         }
     }

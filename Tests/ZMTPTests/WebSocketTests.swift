@@ -147,6 +147,26 @@ struct WebSocketFrameTests {
         }
     }
 
+    @Test(arguments: [0, 1, 7, 8, 9, 16, 31])
+    func `a mask is applied byte by byte as the RFC says, from any byte on`(count: Int) {
+        for key in [0, 0x0102_0304, 0xFF00_AA55, .max, .random(in: 1 ... .max)] as [UInt32] {
+            let bytes = (0..<count).map { _ in UInt8.random(in: 0...255) }
+            for before in 0..<9 {
+                // RFC 6455, section 5.3: octet i is changed by octet i modulo 4 of the key.
+                let octets = [key >> 24, key >> 16 & 0xFF, key >> 8 & 0xFF, key & 0xFF].map { UInt8($0) }
+                let expected = bytes.enumerated().map { $1 ^ octets[($0 + before) % 4] }
+                let mask = WebSocketMask(key, after: before)
+                #expect(bytes.indices.map { bytes[$0] ^ mask[$0] } == expected)
+                var result = [UInt8](repeating: 1, count: count)
+                // Safety: both arrays have the same length.
+                unsafe bytes.withUnsafeBytes { source in
+                    unsafe result.withUnsafeMutableBytes { unsafe mask.apply(to: source, into: $0) }
+                }
+                #expect(result == expected)
+            }
+        }
+    }
+
     @Test func `what the server writes, a client reads, and the other way round`() {
         var generator = SeededGenerator(seed: 7)
         var frames: [UInt8] = []

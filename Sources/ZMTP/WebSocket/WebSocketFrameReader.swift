@@ -195,16 +195,36 @@ package struct WebSocketFrameReader: Sendable {
                 count -= 1
             }
             Self.makeRoom(for: count, in: &output, at: end)
-            for index in end..<(end + count) { output[index] = self.takeByte(header, in: bytes, at: &offset) }
+            Self.unmask(
+                bytes.extracting(offset..<(offset + count)),
+                WebSocketMask(header.mask, after: self.taken),
+                into: &output,
+                at: end
+            )
+            self.taken += count
+            offset += count
             end += count
+        }
+    }
+
+    /// Writes bytes without their mask over those of the output, which has room for them.
+    private static func unmask(_ bytes: Span<UInt8>, _ mask: WebSocketMask, into output: inout [UInt8], at end: Int) {
+        precondition(output.count - end >= bytes.count)
+        // Safety: the room was checked above, and no pointer outlives the call.
+        unsafe bytes.withUnsafeBytes { source in
+            unsafe output.withUnsafeMutableBytes { output in
+                unsafe mask.apply(
+                    to: source,
+                    into: UnsafeMutableRawBufferPointer(rebasing: output[end..<(end + source.count)])
+                )
+            }
         }
     }
 
     @inline(__always)
     private mutating func takeByte(_ header: WebSocketFrameHeader, in bytes: Span<UInt8>, at offset: inout Int) -> UInt8
     {
-        let key = UInt8(truncatingIfNeeded: header.mask >> UInt32(24 - 8 * (self.taken & 3)))
-        let byte = bytes[offset] ^ key
+        let byte = bytes[offset] ^ WebSocketMask(header.mask, after: 0)[self.taken]
         self.taken += 1
         offset += 1
         return byte
@@ -263,10 +283,8 @@ package struct WebSocketFrameReader: Sendable {
         at end: inout Int
     ) throws(WebSocketFailure) {
         guard let flags = ZWSFraming.Flags(rawValue: flags) else { throw .reservedFlags(flags) }
-        var header: [UInt8] = []
-        FrameHeader.append(bodyBytes: bodyBytes, more: flags == .more, isCommand: flags == .command, to: &header)
-        self.makeRoom(for: header.count, in: &output, at: end)
-        for byte in header {
+        self.makeRoom(for: FrameHeader.byteCount(bodyBytes: bodyBytes), in: &output, at: end)
+        FrameHeader.write(bodyBytes: bodyBytes, more: flags == .more, isCommand: flags == .command) { byte in
             output[end] = byte
             end += 1
         }

@@ -105,8 +105,7 @@ package enum ZWSFraming {
     }
 
     private static func apply(_ mask: UInt32, to output: inout [UInt8], from start: Int) {
-        for index in start..<output.count {
-            output[index] ^= UInt8(truncatingIfNeeded: mask >> UInt32(24 - 8 * ((index - start) & 3)))
-        }
+        let mask = WebSocketMask(mask, after: 0)
+        for index in start..<output.count { output[index] ^= mask[index - start] }
     }
 }
