@@ -16,7 +16,7 @@ struct WebSocketMask: Hashable, Sendable {
         self.key = key << bits | key >> (32 - bits)
     }
 
-    /// What a byte is changed by.
+    /// The byte by which the payload's byte at an index is changed.
     subscript(index: Int) -> UInt8 { UInt8(truncatingIfNeeded: self.key >> UInt32(24 - 8 * (index & 3))) }
 
     /// Writes bytes with the mask applied.
