@@ -19,7 +19,7 @@ struct VariantOptions: ParsableArguments {
     /// The variants; `nil`: no file was given.
     func read() throws -> [AdVariant]? {
         guard let path = self.variants else { return nil }
-        let document = try AdsOptions.contents(of: path)
+        let document = try InputFile.told(path)
         do throws(AdsFileError) {
             return try AdsFile.readVariants(document)
         } catch {

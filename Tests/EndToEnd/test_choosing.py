@@ -178,6 +178,18 @@ class Choosing(unittest.TestCase):
         asked = len(server.asked)
         again = json.loads(run_with(gateway, "dry-run", *options, "--answers", folder, "--json", code=0).stdout)
         self.assertEqual((again["variants"][0]["ads"], len(server.asked)), (dry["variants"][0]["ads"], asked))
+        # At the limit, and one past it.
+        with open(os.path.join(folder, "answers.json")) as file:
+            recorded = json.load(file)["answers"]
+        for count, code in ((257, 65), (256, 0)):
+            with open(os.path.join(folder, "answers.json"), "w") as file:
+                json.dump({"answers": recorded + recorded[:1] * (count - len(recorded))}, file)
+            done = run_with(gateway, "dry-run", *options, "--answers", folder, code=code)
+            self.assertEqual("the limit recordedAnswersMax is 256, and this has 257" in done.stderr, code == 65, done.stderr)
+        done = run_with(gateway, "vast", "resolve", tag, "--allow-private", *UNHURRIED, "--record",
+                        os.path.join(folder, "answers.json"), code=74)
+        self.assertIn("the answers cannot be kept", done.stderr)
+        asked = len(server.asked)
         gateway.run("lists", "put", "house", "--vast", VAST)
         os.remove(os.path.join(folder, "answer-1.xml"))
         done = run_with(gateway, "dry-run", *options, "--answers", folder, code=65)
@@ -201,6 +213,10 @@ class Choosing(unittest.TestCase):
             self.assertIn(said, done.stderr)
         path = self.file(gateway, {"candidates": [ad("a", 10)]})
         base = ("--stream", "s", "--break", "b")
+        none = os.path.join(gateway.folder, "none.json")
+        for options in (("--choose", none), ("--choose", path, "--history", none)):
+            done = run_with(gateway, "dry-run", *base, *options, "--fill", "30s", code=65)
+            self.assertEqual(done.stderr, f"cuecast: {none}: there is no such file\n")
         # Both commands have the same options.
         for command, options in zip(itertools.cycle(("publish", "dry-run")), (
                 ("--choose", path), ("--choose", path, "--fill", "30s", "--fill-exactly", "30s"), ("--fill", "30s", "--vast", VAST),

@@ -139,7 +139,7 @@ struct AdsOptions: ParsableArguments {
     }
 
     private func readVAST(_ path: String) throws -> [AdvertisementDescription] {
-        let document = try Self.contents(of: path)
+        let document = try InputFile.told(path)
         do throws(AdFormatError) {
             let batch = try VAST.read(document, options: VASTReadingOptions(allStandAlone: self.all))
             for each in batch.skipped { complain("\(path): skipped \(each)") }
@@ -152,21 +152,11 @@ struct AdsOptions: ParsableArguments {
     }
 
     private func readAds(_ path: String) throws -> [AdvertisementDescription] {
-        let document = try Self.contents(of: path)
+        let document = try InputFile.told(path)
         do throws(AdsFileError) {
             return try AdsFile.read(document)
         } catch {
             complain("\(path): \(error)")
-            throw CommandExit.badData
-        }
-    }
-
-    /// The bytes of a file.
-    static func contents(of path: String) throws -> [UInt8] {
-        do {
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            complain("\(path): \(ConfigurationFault.reason(notReading: error))")
             throw CommandExit.badData
         }
     }

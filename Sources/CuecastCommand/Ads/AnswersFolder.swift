@@ -49,7 +49,7 @@ struct AnswersFolder {
                 .write(to: self.folder.appendingPathComponent("answers.json"), options: .atomic)
         } catch {
             complain("\(self.folder.path): the answers cannot be kept: \(error.localizedDescription)")
-            throw CommandExit.badData
+            throw CommandExit.cannotWrite
         }
         complain("kept \(answers.count) answers in \(self.folder.path)")
     }
@@ -59,7 +59,7 @@ struct AnswersFolder {
     /// - Throws: an exit code; the reason is told before.
     func read() throws -> RecordedAnswers {
         let path = self.folder.appendingPathComponent("answers.json").path
-        guard let index = try? JSONDecoder().decode(Index.self, from: Data(try AdsOptions.contents(of: path))) else {
+        guard let index = try? JSONDecoder().decode(Index.self, from: Data(try InputFile.told(path))) else {
             complain(#"\#(path): it must be {"answers": [{"address": "https://…", "file": "answer-0.xml"}]}"#)
             throw CommandExit.badData
         }
@@ -73,7 +73,7 @@ struct AnswersFolder {
                 complain("\(path): '\(each.file)' is no name of a file in the folder")
                 throw CommandExit.badData
             }
-            documents[each.address] = try AdsOptions.contents(of: self.folder.appendingPathComponent(each.file).path)
+            documents[each.address] = try InputFile.told(self.folder.appendingPathComponent(each.file).path)
         }
         return RecordedAnswers(documents)
     }

@@ -56,7 +56,7 @@ struct VASTCommand: AsyncParsableCommand {
             if self.isAddress {
                 resolver = VASTResolver(address: self.source, reading: reading)
             } else {
-                resolver = VASTResolver(document: try AdsOptions.contents(of: self.source), reading: reading)
+                resolver = VASTResolver(document: try InputFile.told(self.source), reading: reading)
             }
             let report = try await self.adServer.resolve(resolver)
             if let folder = self.record { try AnswersFolder(folder).write(report) }

@@ -109,9 +109,10 @@ struct ChooseOptions: ParsableArguments {
     func choices(for options: PublishOptions, gateway: GatewayOptions) async throws -> [VariantChoice]? {
         guard let path = self.choose else { return nil }
         let (name, date) = (options.name, try options.date)
+        let bytes = try InputFile.told(path, upTo: CandidatesDocument.bytesMax)
         let document: CandidatesDocument
         do throws(DocumentFault) {
-            document = try CandidatesDocument.read(try Self.contents(of: path))
+            document = try CandidatesDocument.read(bytes)
         } catch {
             complain("\(path): \(error)")
             throw CommandExit.badData
@@ -154,17 +155,6 @@ struct ChooseOptions: ParsableArguments {
                     choice: choice
                 )
             }
-    }
-
-    /// The bytes of a file; of a longer one than is read, one byte more than the limit.
-    static func contents(of path: String) throws(DocumentFault) -> [UInt8] {
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }
-            return [UInt8](try handle.read(upToCount: CandidatesDocument.bytesMax + 1) ?? Data())
-        } catch {
-            throw DocumentFault(line: 1, field: "", reason: "it cannot be read: \(error.localizedDescription)")
-        }
     }
 }
 

@@ -48,8 +48,9 @@ struct PlayedAds {
         switch source {
         case "none": break
         case let path?:
+            let bytes = try InputFile.told(path, upTo: CandidatesDocument.bytesMax)
             do throws(DocumentFault) {
-                let document = try PlayedAdsDocument.read(try ChooseOptions.contents(of: path))
+                let document = try PlayedAdsDocument.read(bytes)
                 result.entries = document.ads.map {
                     Entry(
                         milliseconds: $0.at.microseconds / 1_000,
@@ -110,7 +111,8 @@ struct PlayedAds {
         } while before != nil && breaks < Self.breaksMax
         guard before == nil else {
             throw OperatorGateway.Fault(
-                sentence: "the stream has more than \(Self.breaksMax) breaks in the time that the rules are about",
+                sentence:
+                    "the limit historyBreaksMax is \(Self.breaksMax), and the stream has more breaks in the time that the rules are about",
                 exit: CommandExit.badData
             )
         }

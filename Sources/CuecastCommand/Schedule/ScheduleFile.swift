@@ -119,12 +119,10 @@ struct ScheduleFile: ParsableArguments {
 
     /// The bytes of a file; of a larger one than is read, one byte more than the limit.
     static func contents(of path: String) throws(ScheduleFault) -> [UInt8] {
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }
-            return [UInt8](try handle.read(upToCount: ScheduleLimits.scheduleBytesMax + 1) ?? Data())
+        do throws(InputFile.Fault) {
+            return try InputFile.bytes(of: path, upTo: ScheduleLimits.scheduleBytesMax)
         } catch {
-            throw ScheduleFault(ConfigurationFault.reason(notReading: error))
+            throw ScheduleFault(error.reason)
         }
     }
 }

@@ -60,17 +60,9 @@ package final class JetStreamLog: EventLog {
         names: LogNames,
         doubtfulFor: Duration = JetStreamLimits.doubtfulFor
     ) async throws(NATSError) -> JetStreamLog {
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "cuecast-jetstream-open")
-                .async {
-                    continuation.resume(
-                        returning: Result { () throws(NATSError) in
-                            try JetStreamLog(NATSConnection(access), names: names, doubtfulFor: doubtfulFor)
-                        }
-                    )
-                }
+        try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
+            try JetStreamLog(NATSConnection(access), names: names, doubtfulFor: doubtfulFor)
         }
-        return try result.get()
     }
 
     private init(_ connection: NATSConnection, names: LogNames, doubtfulFor: Duration) throws(NATSError) {

@@ -57,12 +57,14 @@ package final class LogImport: Sendable {
     /// - Returns: the log.
     /// - Throws: where there is no such log, or its streams or servers are not as they have to be.
     package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> LogImport {
-        try await Self.blocking { () throws(NATSError) in try LogImport(NATSConnection(access), names: names) }
+        try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
+            try LogImport(NATSConnection(access), names: names)
+        }
     }
 
     /// The newest record of a lane, as its leader says.
     package func head(of lane: Lane) async throws(NATSError) -> UInt64 {
-        try await Self.blocking { [self] () throws(NATSError) in
+        try await NATSCall.onThreadOfItsOwn { [self] () throws(NATSError) in
             try self.answered { () throws(NATSError) in
                 let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
                 return LogTail.offset(of: facts.lastSequence)
@@ -77,7 +79,7 @@ package final class LogImport: Sendable {
     ///   - lane: to which lane.
     /// - Throws: `unusable` where something else was stored meanwhile, and `noAnswer`.
     package func append(_ records: [LoggedRecord], to lane: Lane) async throws(NATSError) {
-        try await Self.blocking { [self] () throws(NATSError) in
+        try await NATSCall.onThreadOfItsOwn { [self] () throws(NATSError) in
             for record in records {
                 try self.answered { () throws(NATSError) in try self.store(record, in: lane) }
             }
@@ -129,16 +131,6 @@ package final class LogImport: Sendable {
                     .wait(timeout: .now() + .microseconds(Int(Self.tryAfter.inMicroseconds)))
             }
         }
-    }
-
-    private static func blocking<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(NATSError) -> Value
-    ) async throws(NATSError) -> Value {
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "cuecast-jetstream-import")
-                .async { continuation.resume(returning: Result { () throws(NATSError) in try body() }) }
-        }
-        return try result.get()
     }
 }
 #endif

@@ -45,17 +45,9 @@ package final class StoredLog: InspectedLog {
     /// - Returns: the log.
     /// - Throws: where there is no such log, or its streams do not begin with its identity.
     package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> StoredLog {
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "cuecast-jetstream-open")
-                .async {
-                    continuation.resume(
-                        returning: Result { () throws(NATSError) in
-                            try StoredLog(NATSConnection(access), names: names)
-                        }
-                    )
-                }
+        try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
+            try StoredLog(NATSConnection(access), names: names)
         }
-        return try result.get()
     }
 
     package func head(of lane: Lane) async throws(EventLogError) -> UInt64 {

@@ -4,6 +4,7 @@
 #if JetStream
 import CNATS
 import CuecastWire
+import Dispatch
 import Glibc
 
 /// A connection to the servers of NATS: it connects again by itself.
@@ -149,6 +150,17 @@ enum NATSCall {
         if code == JSStreamNotFoundErr || status == NATS_NOT_FOUND && code.rawValue == 0 { return .noStream(stream) }
         guard code.rawValue != 0 else { return .noAnswer("\(stream): \(Self.text(of: status))") }
         return .refused("\(stream): \(Self.text(of: status))", code: Int(code.rawValue))
+    }
+
+    /// Runs what waits for servers on a thread of its own: none of those is held on which tasks run.
+    static func onThreadOfItsOwn<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(NATSError) -> Value
+    ) async throws(NATSError) -> Value {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "cuecast-jetstream-call")
+                .async { continuation.resume(returning: Result { () throws(NATSError) in try body() }) }
+        }
+        return try result.get()
     }
 
     /// Whether a server was there and did not let the client in, or the client did not believe the server: trying again does not help.
