@@ -62,7 +62,7 @@ package struct ScheduleKeeper: Sendable {
         let statuses = try await self.gateway.breaks(stream: self.stream, breakID: nil)
         let now = statuses.first.map { Self.milliseconds($0.gatewayTime) } ?? clock
         var present = statuses.map { PresentBreak($0, planner: self.planner) }
-        try await self.compareAds(of: wanted, with: &present)
+        try await self.compareAds(of: wanted, with: &present, now: now)
         return self.planner.plan(wanted, present: present, now: now)
     }
 
@@ -89,7 +89,66 @@ package struct ScheduleKeeper: Sendable {
         return results
     }
 
+    /// Gives a break the ads of its ad servers.
+    ///
+    /// - Parameters:
+    ///   - change: a change whose ``ScheduleChange/isFillingDue`` is true.
+    ///   - advertisements: the ads, 1 to the most that a break may have; `nil`: the ad servers gave none, and the break stays as it is.
+    ///   - source: where they are from, for people.
+    /// - Returns: the change as it ended; `nil`: someone else changed the break meanwhile, and the next difference decides anew.
+    /// - Throws: where the gateway cannot be asked any more.
+    package mutating func fill(
+        _ change: ScheduleChange,
+        with advertisements: [AdvertisementDescription]?,
+        from source: String
+    ) async throws(BroadcastError) -> ScheduleChange? {
+        var result = change
+        result.isFillingDue = false
+        guard let present = change.present, let wanted = change.wanted else { return result }
+        guard let advertisements else {
+            self.planner.filling.decide(present)
+            return result
+        }
+        var update = BreakChange(advertisements: advertisements)
+        let sum = advertisements.reduce(Duration.zero) { $0 + $1.duration }
+        if wanted.lastsAsItsAds { update.duration = sum }
+        result.kind = .filled
+        result.reason = source
+        result.wanted?.advertisements = advertisements
+        do throws(BroadcastError) {
+            _ = try await self.gateway.update(
+                stream: self.stream,
+                breakID: change.id,
+                update,
+                expectedRevision: present.revision
+            )
+        } catch .refused(let refusal) where refusal.status == .revisionConflict {
+            return nil
+        } catch {
+            guard let reason = Self.reason(error) else { throw error }
+            result.kind = .refused
+            result.reason = "the ads of \(source) were not taken: \(reason)"
+        }
+        self.planner.filling.decide(present)
+        return result
+    }
+
+    /// Remembers that a break was filled by someone else, and stays so.
+    package mutating func leaveFilled(_ change: ScheduleChange) {
+        if let present = change.present { self.planner.filling.decide(present) }
+    }
+
     // MARK: Requests
+
+    /// Why the gateway does not take a change, and never will; `nil`: it may yet, or was not reached.
+    private static func reason(_ error: BroadcastError) -> String? {
+        switch error {
+        case .refused(let refusal) where !refusal.canRetry || refusal.status == .limitReached: refusal.description
+        case .invalid(let field, let reason): "the field \(field) is not valid: \(reason)"
+        case .tooLarge(let limit, let maximum, let found): "the limit \(limit) is \(maximum), and this has \(found)"
+        default: nil
+        }
+    }
 
     private mutating func run(_ indices: [Int], _ changes: inout [ScheduleChange]) async throws(BroadcastError) {
         var rest = indices[...]
@@ -111,16 +170,10 @@ package struct ScheduleKeeper: Sendable {
                     // The gateway's limit is configurable.
                     changes[index].kind = .later
                     changes[index].reason = refusal.description
-                case .failure(.refused(let refusal)) where !refusal.canRetry || refusal.status == .limitReached:
+                case .failure(let error):
+                    guard let reason = Self.reason(error) else { throw error }
                     changes[index].kind = .refused
-                    changes[index].reason = refusal.description
-                case .failure(.invalid(let field, let reason)):
-                    changes[index].kind = .refused
-                    changes[index].reason = "the field \(field) is not valid: \(reason)"
-                case .failure(.tooLarge(let limit, let maximum, let found)):
-                    changes[index].kind = .refused
-                    changes[index].reason = "the limit \(limit) is \(maximum), and this has \(found)"
-                case .failure(let error): throw error
+                    changes[index].reason = reason
                 case nil: break
                 }
             }
@@ -187,17 +240,22 @@ package struct ScheduleKeeper: Sendable {
     /// changes nothing: it succeeds where the break has these ads already, and is refused where it has others.
     private mutating func compareAds(
         of wanted: [WantedBreak],
-        with present: inout [PresentBreak]
+        with present: inout [PresentBreak],
+        now: Int64
     ) async throws(BroadcastError) {
         let own = self.planner.own(present)
         let ids = Set(own.values.filter { $0.state == .scheduled }.map(\.id))
         self.known = self.known.filter { ids.contains($0.key) }
+        self.planner.filling.keep(ids)
         var unknown: [(id: String, wanted: WantedBreak)] = []
         var answers: [String: Bool] = [:]
         for each in wanted {
             guard let found = own[each.id], found.state == .scheduled else { continue }
+            let ads = self.planner.filling.ads(of: each, found, now: now)
+            if ads == .kept { continue }
             if let known = self.known[found.id], known.revision == found.revision {
-                answers[found.id] = known.advertisements == each.advertisements
+                // What this keeper put itself is not filled, also where the list has changed since.
+                answers[found.id] = ads == .due || known.advertisements == each.advertisements
             } else if found.advertisementCount != each.advertisements.count {
                 answers[found.id] = false
             } else {
@@ -265,6 +323,7 @@ extension PresentBreak {
                 return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
             },
             advertisementCount: status.advertisementCount,
+            announcementMilliseconds: status.announcement.map { ScheduleKeeper.milliseconds($0) },
             revision: status.revision,
             isSignalled: !status.signals.isEmpty
         )

@@ -11,8 +11,12 @@ package struct WantedBreak: Hashable, Sendable {
     package var startMilliseconds: Int64
     /// The most that it lasts, in milliseconds.
     package var durationMilliseconds: Int64
-    /// Its ads, in order.
+    /// Its ads, in order; where it has ad servers, those that play if these give none.
     package var advertisements: [AdvertisementDescription]
+    /// Whether ad servers are to fill it.
+    package var hasAdServers: Bool
+    /// Whether it lasts as long as its ads: the schedule does not say how long.
+    package var lastsAsItsAds: Bool
     /// For people.
     package var title: String
     /// The line of the document, counted from 1.
@@ -23,6 +27,8 @@ package struct WantedBreak: Hashable, Sendable {
         startMilliseconds: Int64,
         durationMilliseconds: Int64,
         advertisements: [AdvertisementDescription],
+        hasAdServers: Bool = false,
+        lastsAsItsAds: Bool = false,
         title: String = "",
         line: Int = 1
     ) {
@@ -30,6 +36,8 @@ package struct WantedBreak: Hashable, Sendable {
         self.startMilliseconds = startMilliseconds
         self.durationMilliseconds = durationMilliseconds
         self.advertisements = advertisements
+        self.hasAdServers = hasAdServers
+        self.lastsAsItsAds = lastsAsItsAds
         self.title = title
         self.line = line
     }
@@ -48,6 +56,8 @@ package struct PresentBreak: Hashable, Sendable {
     /// The most that it lasts; `nil`: until it is ended.
     package var durationMilliseconds: Int64?
     package var advertisementCount: Int
+    /// When its announcement is due, in milliseconds since 1970; `nil`: it is announced, or never will be.
+    package var announcementMilliseconds: Int64?
     package var revision: UInt64
     /// Whether a signal moves it.
     package var isSignalled: Bool
@@ -61,6 +71,7 @@ package struct PresentBreak: Hashable, Sendable {
         endMilliseconds: Int64? = nil,
         durationMilliseconds: Int64?,
         advertisementCount: Int = 1,
+        announcementMilliseconds: Int64? = nil,
         revision: UInt64 = 1,
         isSignalled: Bool = false,
         hasWantedAds: Bool? = nil
@@ -71,6 +82,7 @@ package struct PresentBreak: Hashable, Sendable {
         self.endMilliseconds = endMilliseconds
         self.durationMilliseconds = durationMilliseconds
         self.advertisementCount = advertisementCount
+        self.announcementMilliseconds = announcementMilliseconds
         self.revision = revision
         self.isSignalled = isSignalled
         self.hasWantedAds = hasWantedAds
@@ -102,6 +114,8 @@ package struct ScheduleChange: Hashable, Sendable {
         case past
         /// It cannot be as the schedule wants it.
         case refused
+        /// Ad servers gave its ads.
+        case filled
     }
 
     package var kind: Kind
@@ -113,8 +127,12 @@ package struct ScheduleChange: Hashable, Sendable {
     package var present: PresentBreak?
     /// The differing values: `start`, `duration`, `ads`.
     package var differences: [String] = []
-    /// Why it is refused or later; empty: neither.
+    /// Why it is refused or later, or where its ads are from; empty: none of these.
     package var reason = ""
+    /// Whether its ad servers are to be asked now.
+    package var isFillingDue = false
+    /// Whether its time to be filled has come, and it has other ads than the schedule's already.
+    package var isFilledAlready = false
 
     /// The start that it is listed by.
     package var startMilliseconds: Int64 { self.wanted?.startMilliseconds ?? self.present?.startMilliseconds ?? 0 }
@@ -149,6 +167,8 @@ package struct SchedulePlanner: Hashable, Sendable {
     package var hadBefore: Set<String>?
     /// Whether breaks that were cancelled are put again, by another id.
     package var revives = false
+    /// Decides when breaks get the ads of their ad servers.
+    package var filling = FillingRules()
 
     package init(name: String) { self.name = name }
 
@@ -281,17 +301,23 @@ package struct SchedulePlanner: Hashable, Sendable {
             }
             return change
         }
+        let ads = self.filling.ads(of: wanted, present, now: now)
         var change = ScheduleChange(kind: .unchanged, id: present.id, wanted: wanted, present: present)
         if present.startMilliseconds.map({ abs($0 - wanted.startMilliseconds) > 1 }) ?? true {
             change.differences.append("start")
         }
-        if present.durationMilliseconds != wanted.durationMilliseconds { change.differences.append("duration") }
-        if !(present.hasWantedAds ?? (present.advertisementCount == wanted.advertisements.count)) {
-            change.differences.append("ads")
+        if present.durationMilliseconds != wanted.durationMilliseconds, ads == .scheduled || !wanted.lastsAsItsAds {
+            change.differences.append("duration")
         }
+        let hasWantedAds = present.hasWantedAds ?? (present.advertisementCount == wanted.advertisements.count)
+        if !hasWantedAds, ads == .scheduled { change.differences.append("ads") }
         switch present.state {
         case .scheduled:
-            guard !change.differences.isEmpty else { return change }
+            guard !change.differences.isEmpty else {
+                change.isFillingDue = ads == .due && hasWantedAds
+                change.isFilledAlready = ads == .due && !hasWantedAds
+                return change
+            }
             change.kind = .changed
             // How far ahead it may move the gateway decides.
             if change.differences.contains("start"), isPast {

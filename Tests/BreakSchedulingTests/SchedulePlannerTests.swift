@@ -170,7 +170,7 @@ struct SchedulePlannerTests {
                 )
             case .gone:
                 for index in present.indices where present[index].id == each.id { present[index].state = .cancelled }
-            case .unchanged, .later, .past, .refused: continue
+            case .unchanged, .later, .past, .refused, .filled: continue
             }
         }
         return present

@@ -3,9 +3,12 @@
 """`cuecast schedule`: a day of breaks from a file, put twice, changed, taken back, and followed by two processes of which one is killed."""
 import collections, datetime, json, os, random, signal, subprocess, tempfile, threading, time, unittest
 
+from ad_server import AdServer, answer, inline, vast, wrapper
 from harness import BINARY, PATIENCE, ROOT, Gateway, until
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+#: The title of its first ad.
+HOUSE = "Harbour Coffee: the early cup"
 
 
 class Follower:
@@ -249,3 +252,106 @@ class Schedules(unittest.TestCase):
         until("breaks are put in", lambda: len(self.breaks()) == 3, lasting=30)
         follower.complaint("answers again")
         self.assertEqual(follower.end(), 0)
+
+    # MARK: Ads of ad servers
+
+    FILLING = ("--ask-ad-servers", "--fill-ahead", "6h", "--allow-private", "--list", "spots")
+
+    def server_row(self, number, url, seconds=None, duration=30):
+        return f"{self.time_of(seconds if seconds is not None else number * 60)},{duration},b{number},{url}"
+
+    def write_servers(self, rows):
+        return self.write(rows, header="date,time,duration,id,vast-url")
+
+    def ad_server(self):
+        server = AdServer()
+        self.addCleanup(server.close)
+        return server
+
+    def test_ad_servers_fill_breaks_before_their_announcement(self):
+        server = self.ad_server()
+        server.serve("/one", vast(wrapper(server.url("/inner"))))
+        server.serve("/inner", vast(inline("Spring"), inline("Spare")))
+        server.serve("/pod", vast(inline("First", place='sequence="1"'), inline("Second", seconds=10, place='sequence="2"')))
+        server.serve("/none", vast())
+        path = self.write_servers([self.server_row(0, server.url("/one?key=secret")), self.server_row(1, server.url("/pod"), duration=""),
+                                   self.server_row(2, server.url("/none"))])
+        # put asks no ad server: the list stands in.
+        self.assertEqual(self.counts(self.put(path, "--list", "spots")), {"new": 3})
+        self.assertIn("3 breaks have ad servers", self.said)
+        self.assertEqual(server.asked, [])
+        follower = self.follow(path, *self.FILLING)
+        follower.complaint(f"{self.name(2)}: it keeps the ads of the list spots")
+        until("two breaks are filled", lambda: len(follower.changes("filled")) == 2)
+        filled = self.breaks()
+        self.assertEqual([(filled[self.name(number)]["firstAdvertisement"], filled[self.name(number)]["durationSeconds"])
+                          for number in range(3)], [("Spring", 30), ("First", 25), (HOUSE, 30)])
+        self.assertNotIn("secret", "\n".join(follower.lines + follower.complaints))
+        # The same file again, a second follower and a restart leave it so; the list does not come back either.
+        self.assertEqual(self.counts(self.put(path, "--list", "spots")), {"unchanged": 3})
+        asked = len(server.asked)
+        other = self.follow(path, *self.FILLING)
+        other.complaint(f"{self.name(1)}: it has other ads than the schedule's already")
+        other.complaint(f"{self.name(0)}: it has other ads than the schedule's already")
+        with open(os.path.join(self.folder, "other.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [{"id": "x", "title": "Other", "duration": "15s", "media": [{"url": "https://a.example/b.mp3"}]}]}, file)
+        self.gateway.run("lists", "put", "spots", "--ads", os.path.join(self.folder, "other.json"))
+        self.assertEqual(self.counts(self.put(path, "--list", "spots")), {"unchanged": 3})
+        self.assertEqual({name: each["revision"] for name, each in self.breaks().items()},
+                         {name: each["revision"] for name, each in filled.items()})
+        # The other follower has asked for the one that had no ad, which may have some by now.
+        other.complaint(f"{self.name(2)}: it keeps the ads of the list spots")
+        self.assertEqual([target for target, _ in server.asked[asked:]], ["/none"])
+        # A break that moves is filled anew.
+        self.write_servers([self.server_row(0, server.url("/pod"), seconds=1_800), self.server_row(1, server.url("/pod"), duration="")])
+        until("the break that moved is filled", lambda: self.breaks()[self.name(0)]["firstAdvertisement"] == "First")
+        self.assertEqual((follower.end(), other.end()), (0, 0))
+
+    def test_what_changes_while_an_ad_server_answers_is_not_overwritten(self):
+        server = self.ad_server()
+        asked, go = threading.Event(), threading.Event()
+        self.addCleanup(go.set)
+
+        def slow(_):
+            asked.set()
+            go.wait(PATIENCE)
+            return answer(vast(inline("Late")))
+
+        server.pages["/slow"] = slow
+        path = self.write_servers([self.server_row(0, server.url("/slow"))])
+        follower = self.follow(path, *self.FILLING, "--ad-server-time", "60s")
+        self.assertTrue(asked.wait(PATIENCE))
+        name = self.name(0)
+        ads = os.path.join(self.folder, "mine.json")
+        with open(ads, "w", encoding="utf-8") as file:
+            json.dump({"ads": [{"id": "mine", "title": "Mine", "duration": "15s", "media": [{"url": "https://a.example/b.mp3"}]}]}, file)
+        self.gateway.run("update", "--stream", "radio1", "--break", name, "--ads", ads)
+        go.set()
+        follower.complaint(f"{name}: someone else changed it meanwhile")
+        follower.complaint(f"{name}: it has other ads than the schedule's already")
+        self.assertEqual(self.breaks()[name]["firstAdvertisement"], "Mine")
+        self.assertEqual(follower.end(), 0)
+
+    def test_an_ad_server_that_fails_is_left_alone(self):
+        server = self.ad_server()
+        server.serve("/broken", "no", status=500)
+        path = self.write_servers([self.server_row(number, server.url("/broken")) for number in range(8)])
+        follower = self.follow(path, *self.FILLING)
+        follower.complaint("failed again, and is left alone for a while")
+        until("each break is settled", lambda: sum("it keeps the ads of the list spots" in line for line in list(follower.complaints)) == 8)
+        # More breaks come: the server is not asked for them.
+        count = len(server.asked)
+        self.write_servers([self.server_row(number, server.url("/broken")) for number in range(10)])
+        follower.complaint(f"127.0.0.1:{server.port} failed too often, and is not asked for another")
+        until("the new ones are settled", lambda: sum("it keeps the ads" in line for line in list(follower.complaints)) == 10)
+        self.assertEqual(len(server.asked), count)
+        self.assertEqual({each["firstAdvertisement"] for each in self.breaks().values()}, {HOUSE})
+        self.assertEqual(follower.end(), 0)
+
+    def test_an_ad_server_needs_a_list_beside_it(self):
+        path = self.write_servers([self.server_row(0, "https://ads.example/v")])
+        self.put(path, code=65)
+        self.assertIn("name a list with --list", self.said)
+        self.assertIn("--fill-ahead", self.gateway.run("schedule", "follow", path, "--stream", "radio1", "--time-zone", "UTC",
+                                                       "--fill-ahead", "9s", code=64))
+

@@ -16,8 +16,8 @@ package struct CalendarReader {
     /// The breaks of a calendar.
     ///
     /// A break has the id of its event's `UID`; where a rule repeats the event, the local time of the occurrence stands before it. Its
-    /// ads are those of the list that `X-CUECAST-LIST` names, of the file that `X-CUECAST-ADS` names, or of the list with the name of
-    /// its only category. A cancelled event is no break.
+    /// ads are those of the list that `X-CUECAST-LIST` names, of the file that `X-CUECAST-ADS` names, of the ad server that
+    /// `X-CUECAST-VAST-URL` names, or of the list with the name of its only category. A cancelled event is no break.
     ///
     /// - Parameters:
     ///   - document: its bytes.
@@ -223,6 +223,22 @@ package struct CalendarReader {
         let list = try event.only("X-CUECAST-LIST")
         let file = try event.only("X-CUECAST-ADS")
         if let list, file != nil { throw ScheduleFault("it names both a list and a file of ads", line: list.line) }
+        if let server = try event.only("X-CUECAST-VAST-URL") {
+            guard list == nil, file == nil else {
+                throw ScheduleFault(
+                    "it names an ad server, and a list or a file of ads beside it",
+                    line: server.line
+                )
+            }
+            // Its value is a URI, in which nothing is escaped (section 3.3.13).
+            guard let tag = ScheduledTag(text: server.value) else {
+                throw ScheduleFault(
+                    "\(quoted(server.value)) is no absolute http or https address",
+                    line: server.line
+                )
+            }
+            return [.tag(tag)]
+        }
         if let list { return [.list(list.text)] }
         if let file { return [.file(file.text)] }
         let categories = event.all("CATEGORIES")

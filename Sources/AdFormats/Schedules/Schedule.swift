@@ -72,8 +72,30 @@ package enum ScheduledAds: Hashable, Sendable {
     case file(String)
     /// Ads that stand in the document.
     case inline([AdContent])
-    /// The address of an ad server.
-    case tag(String)
+    /// Ads that an ad server gives.
+    case tag(ScheduledTag)
+}
+
+/// The address of an ad server, for the ads of a scheduled break.
+package struct ScheduledTag: Hashable, Sendable {
+    /// Absolute, `http` or `https`, with its macros.
+    package var address: String
+    /// Whether only the first ad of the answer plays: VMAP's `allowMultipleAds="false"` (VMAP 1.0.1 section 2.3.2).
+    package var isSingle: Bool
+    /// Whether wrappers are followed: VMAP's `followRedirects` (VMAP 1.0.1 section 2.3.2).
+    package var followsWrappers: Bool
+
+    package init(address: String, isSingle: Bool = false, followsWrappers: Bool = true) {
+        self.address = address
+        self.isSingle = isSingle
+        self.followsWrappers = followsWrappers
+    }
+
+    /// The tag of a text; `nil`: it is no absolute address, or longer than `urlBytesMax`.
+    init?(text: String) {
+        guard case .usable(let address) = WebAddress(text, bytesMax: AdFormatLimits().urlBytesMax) else { return nil }
+        self.init(address: address)
+    }
 }
 
 /// A break as a document has it.
@@ -97,6 +119,17 @@ package struct ScheduledBreak: Hashable, Sendable {
         self.title = title
         self.ads = ads
         self.line = line
+    }
+}
+
+extension ScheduledBreak {
+    /// Its ad servers, by their places among ``ads``.
+    package var tags: [(place: Int, tag: ScheduledTag)] {
+        self.ads.enumerated()
+            .compactMap { place, source in
+                guard case .tag(let tag) = source else { return nil }
+                return (place, tag)
+            }
     }
 }
 

@@ -19,6 +19,8 @@ package struct TrafficLogMapping: Hashable, Sendable {
         case list
         /// A file of ads.
         case ads
+        /// The address of an ad server.
+        case vastURL = "vast-url"
         /// A title for people.
         case title
     }
@@ -214,11 +216,17 @@ package enum TrafficLog {
             duration = read
         }
         let ads: ScheduledAds?
-        switch (text(.list), text(.ads)) {
-        case ("", ""): ads = nil
-        case (let list, ""): ads = .list(list)
-        case ("", let file): ads = .file(file)
-        default: throw ScheduleFault("it names both a list and a file of ads", line: line)
+        switch (text(.list), text(.ads), text(.vastURL)) {
+        case ("", "", ""): ads = nil
+        case (let list, "", ""): ads = .list(list)
+        case ("", let file, ""): ads = .file(file)
+        case ("", "", let address):
+            guard let tag = ScheduledTag(text: address) else {
+                throw ScheduleFault("\(quoted(address)) is no absolute http or https address", line: line)
+            }
+            ads = .tag(tag)
+        case (_, _, ""): throw ScheduleFault("it names both a list and a file of ads", line: line)
+        default: throw ScheduleFault("it names an ad server, and a list or a file of ads beside it", line: line)
         }
         return Row(
             line: line,

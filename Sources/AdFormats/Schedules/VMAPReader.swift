@@ -22,7 +22,6 @@ package struct VMAPReader {
     private static let namespaces: Set<String> = ["http://www.iab.net/videosuite/vmap", "http://www.iab.net/vmap-1.0"]
 
     private let programme: Programme
-    private let tags: Bool
     private var result = ScheduleDocument()
 
     /// One `AdBreak` with its place.
@@ -41,14 +40,9 @@ package struct VMAPReader {
     /// - Parameters:
     ///   - document: its bytes.
     ///   - programme: when it starts, how long it lasts, where its breaks are.
-    ///   - takesTags: whether breaks with the address of an ad server are taken; else they are faults.
     /// - Returns: the breaks, and a fault for each one that cannot be read.
     /// - Throws: where the whole of it cannot be read.
-    package static func read(
-        _ document: [UInt8],
-        programme: Programme,
-        takesTags: Bool
-    ) throws(ScheduleFault) -> ScheduleDocument {
+    package static func read(_ document: [UInt8], programme: Programme) throws(ScheduleFault) -> ScheduleDocument {
         guard document.count <= ScheduleLimits.scheduleBytesMax else {
             throw ScheduleFault(limit: "scheduleBytesMax", ScheduleLimits.scheduleBytesMax)
         }
@@ -74,7 +68,7 @@ package struct VMAPReader {
         guard version == "1.0" || version.hasPrefix("1.0.") else {
             throw ScheduleFault("this is VMAP \(quoted(version)); version 1.0 is read", line: root.line)
         }
-        var reader = VMAPReader(programme: programme, tags: takesTags)
+        var reader = VMAPReader(programme: programme)
         var places: [Place] = []
         for element in root.children where element.name == "AdBreak" && element.namespace == root.namespace {
             do throws(ScheduleFault) {
@@ -96,10 +90,7 @@ package struct VMAPReader {
         return reader.result
     }
 
-    private init(programme: Programme, tags: Bool) {
-        self.programme = programme
-        self.tags = tags
-    }
+    private init(programme: Programme) { self.programme = programme }
 
     /// One break for each offset, with the ads of all elements that have it.
     private mutating func pods(_ places: [Place]) -> [ScheduledBreak] {
@@ -233,32 +224,25 @@ package struct VMAPReader {
         }
         switch data.name {
         case "AdTagURI":
-            guard case .usable(let address) = WebAddress(data.text, bytesMax: AdFormatLimits().urlBytesMax) else {
+            guard var tag = ScheduledTag(text: data.text) else {
                 throw ScheduleFault("AdTagURI has no absolute http or https address", line: data.line)
             }
-            guard self.tags else {
-                throw ScheduleFault(
-                    "the ads of AdTagURI are at an ad server, which is not asked; name a list of the gateway with --list",
-                    line: data.line
-                )
-            }
-            self.result.add(
-                ScheduleNote("The ads come from the list of --list, and not from \(quoted(address)).", line: data.line)
-            )
-            return [.tag(address)]
+            tag.isSingle = Self.isFalse(source.attribute("allowMultipleAds"))
+            tag.followsWrappers = !Self.isFalse(source.attribute("followRedirects"))
+            return [.tag(tag)]
         case "CustomAdData":
             throw ScheduleFault("CustomAdData is in a form that only its author knows", line: data.line)
         default:
             return [
                 .inline(
-                    try self.inline(
-                        data,
-                        isSingle: source.attribute("allowMultipleAds").map { ["false", "0"].contains($0.lowercased()) }
-                            ?? false
-                    )
+                    try self.inline(data, isSingle: Self.isFalse(source.attribute("allowMultipleAds")))
                 )
             ]
         }
+    }
+
+    private static func isFalse(_ text: String?) -> Bool {
+        text.map { ["false", "0"].contains($0.lowercased()) } ?? false
     }
 
     private mutating func inline(_ data: MarkupElement, isSingle: Bool) throws(ScheduleFault) -> [AdContent] {

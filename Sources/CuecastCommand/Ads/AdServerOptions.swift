@@ -87,7 +87,10 @@ struct AdServerOptions: ParsableArguments {
         return calls
     }
 
-    private func client() throws -> AdServerClient {
+    /// Asks ad servers by these options.
+    ///
+    /// - Throws: an exit code; the reason is told before.
+    func client() throws -> AdServerClient {
         var limits = AdServerLimits()
         limits.resolutionTimeMax = self.adServerTime.duration
         limits.connectTimeMax = self.adServerConnectTime.duration

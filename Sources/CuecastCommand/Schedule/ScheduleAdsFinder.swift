@@ -9,7 +9,7 @@ import Foundation
 
 /// Finds the ads of scheduled breaks: in the document, in files beside it, and in lists of the gateway.
 ///
-/// Every list and file is read once.
+/// Where an ad server is to give them, the list stands in its place. Every list and file is read once.
 struct ScheduleAdsFinder {
     /// A break ends at most so long after its start, in milliseconds; the ads of one that is over matter no more.
     private static let overAfter = ScheduleLimits.breakMillisecondsMax
@@ -57,13 +57,23 @@ struct ScheduleAdsFinder {
             startMilliseconds: each.startMilliseconds,
             durationMilliseconds: durationMilliseconds,
             advertisements: advertisements,
+            hasAdServers: !each.tags.isEmpty,
+            lastsAsItsAds: each.durationMilliseconds == nil,
             title: each.title,
             line: each.line
         )
     }
 
-    private mutating func advertisements(
-        of scheduled: ScheduledBreak
+    /// The ads of a break whose ad servers were asked.
+    ///
+    /// - Parameters:
+    ///   - scheduled: the break.
+    ///   - answers: the ads that ad servers gave, by the place of the tag among the break's sources; without one the list counts.
+    /// - Returns: its ads, or why it has none.
+    /// - Throws: where the gateway cannot be asked.
+    mutating func advertisements(
+        of scheduled: ScheduledBreak,
+        answers: [Int: [AdvertisementDescription]] = [:]
     ) async throws(BroadcastError) -> Result<[AdvertisementDescription], ScheduleFault> {
         var sources = scheduled.ads
         if sources.isEmpty {
@@ -78,11 +88,16 @@ struct ScheduleAdsFinder {
             sources = [.list(list)]
         }
         var found: [AdvertisementDescription] = []
-        for source in sources {
+        for (place, source) in sources.enumerated() {
             let result: Result<[AdvertisementDescription], ScheduleFault>
             switch source {
             case .list(let name): result = try await self.ads(ofList: name)
-            case .tag: result = try await self.ads(ofList: self.list ?? "")
+            case .tag:
+                if let answer = answers[place] {
+                    result = .success(answer)
+                } else {
+                    result = try await self.ads(ofList: self.list ?? "")
+                }
             case .file(let name): result = self.ads(ofFile: name)
             case .inline(let contents): result = .success(contents.map { AdvertisementDescription($0) })
             }

@@ -34,7 +34,7 @@ struct ScheduleFile: ParsableArguments {
     )
     var name: String?
 
-    @Option(help: "The list of ads, kept by the gateway, for breaks that name no ads, or an ad server.")
+    @Option(help: "The list of ads, kept by the gateway, for breaks that name no ads, or whose ad server gives none.")
     var list: String?
 
     @Option(help: "The folder in which files of ads are. (default: the folder of the schedule)")
@@ -93,6 +93,16 @@ struct ScheduleFile: ParsableArguments {
     /// - Returns: its breaks and faults.
     /// - Throws: where the whole of it cannot be read.
     func read(now: Int64) throws(ScheduleFault) -> ScheduleDocument {
+        var document = try self.readDocument(now: now)
+        guard self.list == nil else { return document }
+        for each in document.breaks where !each.tags.isEmpty {
+            let reason = "its ads are at an ad server; name a list with --list, whose ads play if the server gives none"
+            document.refuse(each.id, ScheduleFault(reason, line: each.line))
+        }
+        return document
+    }
+
+    private func readDocument(now: Int64) throws(ScheduleFault) -> ScheduleDocument {
         let document = try Self.contents(of: self.file)
         let (zone, mapping): (ScheduleZone?, TrafficLogMapping)
         do {
@@ -111,7 +121,7 @@ struct ScheduleFile: ParsableArguments {
                 period: today - CivilDate.dayMilliseconds..<today + 8 * CivilDate.dayMilliseconds
             )
         case .vmap:
-            return try VMAPReader.read(document, programme: self.programme.programme(), takesTags: self.list != nil)
+            return try VMAPReader.read(document, programme: self.programme.programme())
         case .csv, nil:
             return try TrafficLog.read(document, mapping: mapping, zone: zone ?? .utc)
         }
@@ -167,7 +177,7 @@ struct TrafficLogOptions: ParsableArguments {
         name: .customLong("column"),
         help: """
             The name of a column, for instance time='Air Time', or its number: time=#2. Columns: date, time, start, duration, id, \
-            list, ads, title. Repeat it. (default: these names)
+            list, ads, vast-url, title. Repeat it. (default: these names)
             """
     )
     var columns: [String] = []

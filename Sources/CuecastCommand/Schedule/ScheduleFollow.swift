@@ -16,7 +16,8 @@ struct ScheduleFollow: AsyncParsableCommand {
         abstract: "Stay running, put each break in as its time comes, and follow changes of the file.",
         discussion: """
             The file is read again when it changes; while it is faulty the last good one counts. Two followers of one file make each break \
-            once. SIGTERM and SIGINT end it; breaks that are put in stay.
+            once. SIGTERM and SIGINT end it; breaks that are put in stay. With --ask-ad-servers, breaks with an ad server get its ads shortly \
+            before they are announced; those of --list play where it gives none.
 
             Example: cuecast schedule follow traffic.csv --stream radio1 --time-zone Europe/Oslo --list spots
             """
@@ -24,9 +25,11 @@ struct ScheduleFollow: AsyncParsableCommand {
 
     @OptionGroup var schedule: ScheduleOptions
 
+    @OptionGroup(title: "Ad servers") var filling: ScheduleFillingOptions
+
     func run() async throws {
         let options = self.schedule
-        var follower = ScheduleFollower(options)
+        var follower = ScheduleFollower(options, filler: try self.filling.filler())
         guard follower.readAgain() else { throw CommandExit.badData }
         complain("Follows \(options.file.file): \(follower.breakCount) breaks.")
         let first = follower
@@ -82,8 +85,13 @@ struct ScheduleFollower {
     private var said: [String: String] = [:]
     private var isGatewayFailing = false
     private var isFaulty = false
+    /// Asks ad servers; `nil`: they are not asked.
+    private var filler: ScheduleFiller?
 
-    init(_ options: ScheduleOptions) { self.options = options }
+    init(_ options: ScheduleOptions, filler: ScheduleFiller?) {
+        self.options = options
+        self.filler = filler
+    }
 
     /// How many breaks the schedule has.
     var breakCount: Int { self.document?.breaks.count ?? 0 }
@@ -101,6 +109,9 @@ struct ScheduleFollower {
             for sentence in read.sentences(path) { self.say(sentence, about: sentence) }
             if read.faults.isEmpty || self.options.file.skipFaulty {
                 for note in read.notes { self.say("\(path): \(note)", about: note.description) }
+                if self.filler == nil, let note = read.adServerNote {
+                    self.say("\(path): \(note)", about: note)
+                }
                 if self.isFaulty { complain("\(path): it can be read again.") }
                 self.isFaulty = false
                 self.document = read
@@ -164,14 +175,78 @@ struct ScheduleFollower {
         var keeper =
             self.keeper
             ?? ScheduleKeeper(gateway: client, stream: self.options.stream, planner: self.options.planner(document))
-        keeper.planner = self.options.planner(document)
-        keeper.planner.hadBefore = self.hadBefore
+        var planner = self.options.planner(document)
+        planner.hadBefore = self.hadBefore
+        planner.filling = keeper.planner.filling
+        planner.filling.leadMilliseconds = self.filler?.leadMilliseconds
+        keeper.planner = planner
         defer { self.keeper = keeper }
         let changes = try await keeper.apply(try await keeper.difference(wanted, clock: ScheduleOptions.now))
         self.tell(changes)
-        return changes.filter { $0.kind == .later && $0.wanted != nil }
-            .map { $0.startMilliseconds - keeper.planner.horizon.aheadMilliseconds }.min()
-            .map { max($0, ScheduleOptions.now + 1_000) }
+        let isFilled = try await self.fill(changes, of: document, &keeper, &finder)
+        var times = changes.filter { $0.kind == .later && $0.wanted != nil }
+            .map { $0.startMilliseconds - planner.horizon.aheadMilliseconds }
+        // When those are announced that were put in just now is not known yet.
+        if !isFilled || (self.filler != nil && changes.contains { [.new, .changed].contains($0.kind) }) {
+            times.append(ScheduleOptions.now)
+        }
+        for each in changes {
+            guard let wanted = each.wanted, let present = each.present, each.kind == .unchanged else { continue }
+            if let time = planner.filling.time(of: wanted, present) { times.append(time) }
+        }
+        return times.min().map { max($0, ScheduleOptions.now + 1_000) }
+    }
+
+    /// Fills the breaks that are due with the ads of their ad servers.
+    ///
+    /// - Returns: whether none is left that is to be looked at again.
+    private mutating func fill(
+        _ changes: [ScheduleChange],
+        of document: ScheduleDocument,
+        _ keeper: inout ScheduleKeeper,
+        _ finder: inout ScheduleAdsFinder
+    ) async throws(BroadcastError) -> Bool {
+        for each in changes where each.isFilledAlready {
+            complain("\(each.id): it has other ads than the schedule's already, and stays so")
+            keeper.leaveFilled(each)
+        }
+        let due = changes.filter(\.isFillingDue)
+        guard !due.isEmpty, var filler = self.filler else { return true }
+        defer { self.filler = filler }
+        let scheduled = Dictionary(document.breaks.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var isDone = true
+        var rest = due[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(ScheduleFiller.breaksAtOnceMax))
+            rest = rest.dropFirst(part.count)
+            let answers = await filler.ask(
+                part.compactMap { change in
+                    change.wanted.flatMap { scheduled[$0.id] }.map { (change.id, $0) }
+                }
+            )
+            if Task.isCancelled { throw .cancelled }
+            for change in part {
+                guard let answer = answers[change.id], let wanted = change.wanted, let own = scheduled[wanted.id] else {
+                    continue
+                }
+                for line in answer.lines { complain("\(change.id): \(line)") }
+                var ads: [AdvertisementDescription]?
+                if !answer.ads.isEmpty {
+                    switch try await finder.advertisements(of: own, answers: answer.ads) {
+                    case .success(let found): ads = found
+                    case .failure(let fault): complain("\(change.id): \(fault)")
+                    }
+                }
+                if ads == nil { complain("\(change.id): it keeps the ads of the list \(self.options.file.list ?? "")") }
+                guard let result = try await keeper.fill(change, with: ads, from: answer.source) else {
+                    complain("\(change.id): someone else changed it meanwhile, so that these ads are not used")
+                    isDone = false
+                    continue
+                }
+                if ads != nil { self.tell([result]) }
+            }
+        }
+        return isDone
     }
 
     /// Prints what happened; what is refused is printed once.
@@ -179,7 +254,7 @@ struct ScheduleFollower {
         let printer = SchedulePrinter(format: self.options.output.format)
         for each in changes {
             switch each.kind {
-            case .new, .changed, .gone:
+            case .new, .changed, .gone, .filled:
                 self.said[each.id] = nil
                 printer.print(each)
             case .refused:

@@ -5,6 +5,7 @@ import AdFormats
 import BreakScheduling
 import CommandSupport
 import CueWatching
+import CuecastBroadcast
 import CuecastWire
 
 /// Prints schedules and what they change.
@@ -152,6 +153,10 @@ struct SchedulePrinter {
         case .changed: text = "~ \(change.id)  \(Self.differences(change).joined(separator: ", "))"
         case .gone: text = "- \(change.id)  \(start)"
         case .refused: text = "! \(change.id)  \(start)  \(line)\(change.reason)"
+        case .filled:
+            let ads = change.wanted?.advertisements ?? []
+            let sum = ads.reduce(Duration.zero) { $0 + $1.duration }
+            text = "* \(change.id)  \(start)  \(ads.count) ads, \(sum.inSecondsText), from \(change.reason)"
         }
         // Titles come from other systems.
         return TextTable.shown(text)
@@ -179,7 +184,7 @@ struct SchedulePrinter {
         case .list(let name): "list \(name)"
         case .file(let name): "file \(name)"
         case .inline(let contents): "\(contents.count) inline"
-        case .tag(let address): "list \(list ?? "-") instead of \(address)"
+        case .tag(let tag): "ad server \(AdServerLines.shown(tag.address)), else list \(list ?? "-")"
         }
     }
 

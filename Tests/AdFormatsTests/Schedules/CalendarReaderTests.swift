@@ -65,6 +65,18 @@ struct CalendarReaderTests {
         let start = "UID:a\nDTSTART:20261121T120000Z\n"
         #expect(try self.read(start + "X-CUECAST-LIST:x\nCATEGORIES:a,b").breaks.map(\.ads) == [[.list("x")]])
         #expect(try self.read(start + "X-CUECAST-ADS:a.xml").breaks.map(\.ads) == [[.file("a.xml")]])
+        let server = "X-CUECAST-VAST-URL:https://ads.example/v?a=1,2\\;b"
+        #expect(
+            try self.read(start + server).breaks.map(\.ads) == [
+                [.tag(ScheduledTag(address: "https://ads.example/v?a=1,2\\;b"))]
+            ]
+        )
+        for (lines, reason) in [
+            (server + "\nX-CUECAST-LIST:x", "it names an ad server, and a list or a file of ads beside it"),
+            ("X-CUECAST-VAST-URL:ftp://a.example/", "“ftp://a.example/” is no absolute http or https address"),
+        ] {
+            #expect(try self.read(start + lines).faults.map(\.reason) == [reason])
+        }
         #expect(try self.read(start + "STATUS:CONFIRMED").breaks.map(\.ads) == [[]])
     }
 

@@ -84,6 +84,14 @@ struct TrafficLogTests {
             "line 2: the limit breakMillisecondsMax is 21600000, and there is more"
         ),
         ("date,time,list,ads\n2026-11-21,12:00,a,b", "line 2: it names both a list and a file of ads"),
+        (
+            "date,time,list,vast-url\n2026-11-21,12:00,a,https://b.example/",
+            "line 2: it names an ad server, and a list or a file of ads beside it"
+        ),
+        (
+            "date,time,vast-url\n2026-11-21,12:00,b.example",
+            "line 2: “b.example” is no absolute http or https address"
+        ),
         ("date,time\n2026-11-21,12:00,x", "line 2: the row has 3 fields, and the first one 2"),
         (
             "date,time\n2026-11-21,12:00\n2026-11-21,12:00:00",

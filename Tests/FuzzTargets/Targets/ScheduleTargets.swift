@@ -76,7 +76,7 @@ extension FuzzTarget {
                         durationMilliseconds: length,
                         positionsMilliseconds: [600_000]
                     )
-                    let read = { try? VMAPReader.read(input, programme: programme, takesTags: length == nil) }
+                    let read = { try? VMAPReader.read(input, programme: programme) }
                     try check(read)
                 }
             }
