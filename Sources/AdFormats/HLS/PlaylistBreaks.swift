@@ -21,6 +21,8 @@ struct PlaylistBreaks: Hashable, Sendable {
         var scte35: [UInt8]?
         /// Up to where marks were read that say how long it is.
         var readTo: Int
+        /// The last mark that was read as one of its middle; `nil`: none was.
+        var runsTo: PlaylistMoment?
     }
 
     private struct Message: Hashable {
@@ -60,18 +62,23 @@ struct PlaylistBreaks: Hashable, Sendable {
         let start = moment.later(microseconds: -elapsed)
         if let index = self.latest(at: moment) {
             let known = self.breaks[index]
-            let isOver = known.end.map { self.isPast(moment, $0) } ?? false
+            // What was read as its middle once stays so, also where its end was told behind that mark, or told later.
+            let isRead = known.runsTo.map { self.isPast($0, moment) } ?? false
+            let isOver = !isRead && known.end.map { self.isPast(moment, $0) } ?? false
             // A break that began much later than the known one is another break, whose mark was not seen.
             let tolerance = max(self.estimateMicroseconds, Self.runningStartMicroseconds)
             let isLater = start.microseconds - known.start.microseconds > tolerance
             if !isOver, marker.elapsedMilliseconds == nil || !isLater {
+                if known.runsTo.map({ $0.microseconds < moment.microseconds }) ?? true {
+                    self.breaks[index].runsTo = moment
+                }
                 return self.update(index, marker, at: moment, range: nil)
             }
             // The end may be of this one, where a segment is longer than what is told to have run.
             if isOver, !isLater { return nil }
         }
         guard moment.microseconds >= self.forgottenTo else { return nil }
-        self.insert(marker, at: start, range: nil)
+        self.insert(marker, at: start, range: nil, runsTo: moment)
         var event = PlaylistEvent(marker, .out, at: start, range: nil)
         event.elapsedMilliseconds = marker.elapsedMilliseconds ?? 0
         return event
@@ -178,14 +185,20 @@ struct PlaylistBreaks: Hashable, Sendable {
         return event
     }
 
-    private mutating func insert(_ marker: PlaylistMarker, at moment: PlaylistMoment, range: DateRange?) {
+    private mutating func insert(
+        _ marker: PlaylistMarker,
+        at moment: PlaylistMoment,
+        range: DateRange?,
+        runsTo: PlaylistMoment? = nil
+    ) {
         let known = Known(
             start: moment,
             durationMilliseconds: marker.durationMilliseconds,
             id: marker.id ?? range?.id,
             rangeID: range?.id,
             scte35: marker.scte35,
-            readTo: moment.microseconds
+            readTo: moment.microseconds,
+            runsTo: runsTo
         )
         let place = self.breaks.lastIndex { $0.start.microseconds <= moment.microseconds }
         self.breaks.insert(known, at: place.map { $0 + 1 } ?? 0)

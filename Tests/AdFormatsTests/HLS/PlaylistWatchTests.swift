@@ -55,6 +55,18 @@ struct PlaylistWatchTests {
         #expect(try self.events(playlist) == told)
     }
 
+    @Test mutating func `a mark of the middle opens nothing when the end before it is told later`() throws {
+        let tags = ["#EXT-X-CUE-OUT-CONT:6/30", "#EXT-X-CUE-OUT-CONT", "#EXT-X-CUE-OUT-CONT", ""]
+        #expect(try self.events(Playlists.media(first: 2, tags)) == ["out 6000 for 30000 after 6000"])
+        // It ended at 15 s, before the mark on the third segment.
+        let range = "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"\(Playlists.date(6_000))\",DURATION=9,SCTE35-IN=0xFC01\n"
+        #expect(try self.events(Playlists.media(first: 2, tags, header: range)) == ["in 15000 a 2 bytes"])
+        #expect(try self.events(Playlists.media(first: 3, tags.dropFirst() + [""], header: range)) == [])
+        // A mark behind the end that was not read before is of a break whose begin was not seen.
+        let next = tags.dropFirst() + ["", "#EXT-X-CUE-OUT-CONT"]
+        #expect(try self.events(Playlists.media(first: 3, Array(next), header: range)) == ["out 42000 after 0"])
+    }
+
     @Test mutating func `a changed duration is an update`() throws {
         _ = try self.events(Playlists.media(["#EXT-X-CUE-OUT:30", "#EXT-X-CUE-OUT-CONT:6/30"]))
         let longer = Playlists.media(["#EXT-X-CUE-OUT:30", "#EXT-X-CUE-OUT-CONT:6/30", "#EXT-X-CUE-OUT-CONT:12/60"])
