@@ -56,14 +56,16 @@ enum Cues {
     static func back(
         _ source: String = "encoder",
         _ event: String = "1",
-        at end: Double? = nil
+        at end: Double? = nil,
+        programme: Bool = false
     ) -> BroadcastRequest.Kind {
         .signal(
             .init(
                 stream: Sample.stream,
                 name: Self.name(source, event),
                 kind: .in,
-                start: end.map { .at(Sample.at($0)) }
+                start: end.map { .at(Sample.at($0)) },
+                isProgrammeTime: programme
             )
         )
     }

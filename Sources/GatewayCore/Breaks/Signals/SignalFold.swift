@@ -21,6 +21,8 @@ package enum SignalLimits {
     package static let breaksPerEventMax = 16
     /// The largest tolerance that a cue policy may have.
     package static let toleranceMax: Duration = .seconds(60)
+    /// How far two moments in programme time lie apart at most that mean the same of one event: watchers measure them.
+    package static let measuredDifferenceMax: Duration = .milliseconds(100)
     /// How much further than the tolerance the start of a break may lie from a claim on it, where only the gateway's clock moved it: a
     /// start that is late counts as now.
     fileprivate static let lateStartMax: Duration = .seconds(10)

@@ -62,9 +62,10 @@ extension BroadcastPlanner {
         case nil, .now: return (known(now), now)
         case .after(let lead): instant = now + lead
         case .at(let said):
-            instant = said
+            let known = known(said)
+            instant = Self.settled(said, of: signal, about: known)
             // Markers stay in a playlist for minutes: what is known already is no news, however late it comes.
-            if let known = known(said), Self.hasSaid(signal, said, rule, of: known, at: now) { return (known, said) }
+            if let known, Self.hasSaid(signal, instant, rule, of: known, at: now) { return (known, instant) }
             let programmeLateMax = policy?.programmeLateMax ?? CuePolicy.Rule.programmeLateMaxDefault
             let lateMax = signal.isProgrammeTime ? programmeLateMax : self.policy.startLateMax
             guard said >= now - lateMax else {
@@ -82,6 +83,19 @@ extension BroadcastPlanner {
             )
         }
         return (known(instant), instant)
+    }
+
+    /// The instant that a signal means: what its event said before, where it differs by less than watchers' measurements do.
+    ///
+    /// Two watchers of one source map its clock to their own ones, which differ by milliseconds. Without this each repeat would be an
+    /// update, and a notice to all listeners.
+    private static func settled(_ said: Timestamp, of signal: BroadcastRequest.Signal, about known: Break?) -> Timestamp
+    {
+        guard signal.isProgrammeTime, let claim = known?.record.signals?[signal.name],
+            let before = signal.kind == .in ? claim.end : claim.start,
+            before.gap(to: said) <= SignalLimits.measuredDifferenceMax
+        else { return said }
+        return before
     }
 
     private static func hasSaid(
