@@ -228,6 +228,13 @@ struct SpliceSignalsTests {
         let open = DeliveryRestrictions(isWebDeliveryAllowed: true, hasRegionalBlackout: true, isArchiveAllowed: false)
         let allowed = Cues.segments([Cues.descriptor(1, 0x34, seconds: 30, restrictions: open)])
         #expect(signals(try strict.take(allowed)) == ["out segment-1 +10000 30s"])
+        rule.obeysRegionalBlackout = true
+        var stricter = Source(rule)
+        let dark = short(try stricter.take(allowed))
+        #expect(dark == ["ignored: the segment is blacked out in regions (no_regional_blackout_flag is 0)"])
+        let free = DeliveryRestrictions(isWebDeliveryAllowed: true, hasRegionalBlackout: false, isArchiveAllowed: false)
+        let shown = Cues.segments([Cues.descriptor(1, 0x34, seconds: 30, restrictions: free)])
+        #expect(signals(try stricter.take(shown)) == ["out segment-1 +10000 30s"])
     }
 
     @Test func `other commands are ignored or refused, each with a reason`() throws {

@@ -52,6 +52,10 @@ package struct SegmentationRule: Hashable, Sendable {
     package var endingTypes: Set<UInt8> = []
     /// Whether a segment that may not be delivered on the web (`web_delivery_allowed_flag` is 0) opens no break.
     package var obeysDeliveryRestrictions = false
+    /// Whether a segment that is blacked out in regions (`no_regional_blackout_flag` is 0) opens no break.
+    ///
+    /// A gateway does not know where listeners are: it opens the break for all of them, or for none.
+    package var obeysRegionalBlackout = false
 
     /// The rule that applies unless it is changed.
     package init() {}

@@ -194,9 +194,14 @@ package struct SpliceSignals: Hashable, Sendable {
     private func reasonToIgnore(_ type: SegmentationType, _ signal: CueSignal) -> String? {
         if self.rule.endingTypes.contains(type.rawValue) { return nil }
         guard self.rule.opens(type) else { return "segments of type \(type.hex) open no break here" }
-        let mayBeOnWeb = signal.deliveryRestrictions?.isWebDeliveryAllowed ?? true
-        guard signal.kind == .out, self.rule.obeysDeliveryRestrictions, !mayBeOnWeb else { return nil }
-        return "the segment may not be delivered on the web (web_delivery_allowed_flag is 0)"
+        guard signal.kind == .out, let restrictions = signal.deliveryRestrictions else { return nil }
+        if self.rule.obeysDeliveryRestrictions, !restrictions.isWebDeliveryAllowed {
+            return "the segment may not be delivered on the web (web_delivery_allowed_flag is 0)"
+        }
+        if self.rule.obeysRegionalBlackout, restrictions.hasRegionalBlackout {
+            return "the segment is blacked out in regions (no_regional_blackout_flag is 0)"
+        }
+        return nil
     }
 
     private mutating func begin(

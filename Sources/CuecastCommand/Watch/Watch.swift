@@ -109,6 +109,9 @@ struct SegmentationOptions: ParsableArguments {
     @Flag(help: "Ignore segments that may not be delivered on the web.")
     var obeyRestrictions = false
 
+    @Flag(help: "Ignore segments that are blacked out in regions.")
+    var obeyBlackout = false
+
     func validate() throws {
         let wrong =
             (self.opens ?? []).subtracting(SegmentationRule.possibleTypes).sorted()
@@ -124,6 +127,7 @@ struct SegmentationOptions: ParsableArguments {
         if let opens { rule.openingTypes = opens }
         if let ends { rule.endingTypes = ends }
         rule.obeysDeliveryRestrictions = self.obeyRestrictions
+        rule.obeysRegionalBlackout = self.obeyBlackout
         return rule
     }
 
