@@ -255,15 +255,25 @@ enum ClusterAccess {
         _ settings: SharedLogSettings,
         replicas: Int
     ) async throws -> (identity: LogIdentity, streams: [String]) {
-        let identity = try await self.telling {
-            try await onAThread { () throws(NATSError) in
+        let (identity, missing) = try await self.telling {
+            try await onAThread { () throws(NATSError) -> (LogIdentity, NATSError?) in
                 let cluster = LogCluster(try Self.connect(settings), names: settings.names)
                 let identity = try cluster.make(replicas: replicas)
-                _ = try cluster.makeSnapshots()
-                return identity
+                do throws(NATSError) {
+                    _ = try cluster.makeSnapshots()
+                    return (identity, nil)
+                } catch {
+                    // There is a log, so the command cannot be run again.
+                    return (identity, error)
+                }
             }
         }
-        return (identity, LogNames.lanes.map { settings.names.stream(of: $0) } + [settings.names.snapshotStream])
+        let streams = LogNames.lanes.map { settings.names.stream(of: $0) }
+        guard let missing else { return (identity, streams + [settings.names.snapshotStream]) }
+        complain(
+            "the stream of snapshots was not made: make it with 'cuecast cluster init --add-snapshots' (\(missing))"
+        )
+        return (identity, streams)
     }
 
     static func addSnapshots(_ settings: SharedLogSettings) async throws -> (stream: String, isNew: Bool) {
