@@ -81,8 +81,15 @@ package struct SnapshotArchive: Sendable {
     }
 
     private let stream: any SnapshotStream
+    private let messageBytesMax: Int
 
-    package init(_ stream: any SnapshotStream) { self.stream = stream }
+    /// - Parameters:
+    ///   - stream: where they are kept.
+    ///   - messageBytesMax: the size of a chunk.
+    package init(_ stream: any SnapshotStream, messageBytesMax: Int = SnapshotLimits.messageBytesMax) {
+        self.stream = stream
+        self.messageBytesMax = messageBytesMax
+    }
 
     /// The snapshots that there are; at most the newest `SnapshotLimits.listedMax`.
     package func list() async throws(SnapshotFault) -> Listing {
@@ -140,7 +147,7 @@ package struct SnapshotArchive: Sendable {
         precondition(facts.offset == board.offset, "a snapshot says what it is of")
         var manifest = facts
         manifest.id = .random(in: 1 ... .max)
-        var cutter = SnapshotCutter(id: manifest.id)
+        var cutter = SnapshotCutter(id: manifest.id, messageBytesMax: self.messageBytesMax)
         var first: UInt64?
         let stream = self.stream
         func store(_ chunk: [UInt8]) async throws(SnapshotFault) {
@@ -154,7 +161,7 @@ package struct SnapshotArchive: Sendable {
         try await BoardParts.write(
             BoardChanges(everythingOf: board),
             of: board,
-            bytesMax: SnapshotLimits.messageBytesMax,
+            bytesMax: self.messageBytesMax,
             partsMax: .max
         ) { (portion) throws(SnapshotFault) in
             for part in portion.parts { for chunk in cutter.add(part) { try await store(chunk) } }

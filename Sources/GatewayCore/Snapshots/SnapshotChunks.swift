@@ -64,16 +64,22 @@ struct SnapshotDigest: Hashable, Sendable {
 struct SnapshotCutter: Sendable {
     /// The longest key of a part, in bytes.
     static let keyBytesMax = 1_024
-    private static let contentBytesMax = SnapshotLimits.messageBytesMax - SnapshotChunkHead.byteCount
 
     let id: UInt64
+    private let contentBytesMax: Int
     private(set) var chunks = 0
     private(set) var parts = 0
     private(set) var bytes = 0
     private(set) var digest = SnapshotDigest()
     private var open: [UInt8] = []
 
-    init(id: UInt64) { self.id = id }
+    /// - Parameters:
+    ///   - id: of the snapshot.
+    ///   - messageBytesMax: the size of a chunk with its head.
+    init(id: UInt64, messageBytesMax: Int = SnapshotLimits.messageBytesMax) {
+        self.id = id
+        self.contentBytesMax = messageBytesMax - SnapshotChunkHead.byteCount
+    }
 
     /// Takes a part.
     ///
@@ -86,7 +92,7 @@ struct SnapshotCutter: Sendable {
         self.open += key
         self.open += part.bytes
         var full: [[UInt8]] = []
-        while self.open.count >= Self.contentBytesMax { full.append(self.cut(Self.contentBytesMax)) }
+        while self.open.count >= self.contentBytesMax { full.append(self.cut(self.contentBytesMax)) }
         return full
     }
 

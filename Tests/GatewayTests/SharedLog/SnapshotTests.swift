@@ -13,32 +13,20 @@ import Testing
 struct SnapshotTests {
     private let identity = LogIdentity()
     private let stream = ArchiveInMemory()
-    private var archive: SnapshotArchive { SnapshotArchive(self.stream) }
+    /// Its chunks are small, so that a board takes many.
+    private var archive: SnapshotArchive { SnapshotArchive(self.stream, messageBytesMax: Self.messageBytesMax) }
+    private static let messageBytesMax = 2_048
 
-    private var emptyBoard: Board {
-        Board(epoch: self.identity.epoch, names: SipHash(key: self.identity.logID.low, self.identity.logID.high))
-    }
-
-    /// A board of random histories.
-    private func board(_ test: String, steps: Int = 60) -> Board {
-        var broadcasters = RandomBroadcasters(for: test)
-        var desk = Desk(self.emptyBoard)
-        for _ in 0..<steps {
-            broadcasters.pass()
-            _ = desk.ask(broadcasters.request(), at: broadcasters.now)
-            desk.tick(at: broadcasters.now)
-        }
-        return desk.board
-    }
-
-    /// A board that takes several chunks.
-    private func largeBoard() -> Board {
-        var desk = Desk(self.emptyBoard)
-        for number in 0..<8_000 {
-            let stream = Sample.stream("radio\(number / 25)")
-            _ = desk.ask(.publish(Sample.publish("b\(number)", of: stream, start: nil)), at: 0)
-        }
-        return desk.board
+    /// The board of a random history.
+    private func board(_ test: String) throws -> Board {
+        var generator = SeededGenerator(for: test)
+        var world = SharedWorld(seed: UInt64.random(in: 0 ... .max, using: &generator), gateways: 2, requests: 60)
+        try world.run()
+        let names = SipHash(key: self.identity.logID.low, self.identity.logID.high)
+        var board = Board(epoch: self.identity.epoch, names: names)
+        for record in world.far.everything(in: .breaks) { _ = try board.apply(record) }
+        _ = board.takeChanges()
+        return board
     }
 
     @Test func `a manifest comes back, and a changed one is none`() {
@@ -92,7 +80,7 @@ struct SnapshotTests {
 
     @Test func `boards of random histories come back`() async throws {
         for round in 0..<10 {
-            let board = self.board("snapshot \(round)")
+            let board = try self.board("snapshot \(round)")
             let entry = try await self.archive.leave(board, of: self.identity)
             let read = try await self.archive.board(of: entry, in: self.identity)
             #expect(read == board)
@@ -101,11 +89,11 @@ struct SnapshotTests {
     }
 
     @Test func `chunks have the size of a message at most, and any damage or loss shows`() async throws {
-        let board = self.largeBoard()
+        let board = try self.board("a snapshot")
         let entry = try await self.archive.leave(board, of: self.identity)
         #expect(entry.manifest.chunks > 2)
         for message in try await self.stream.messages(from: 1, manifestsOnly: false) {
-            #expect(message.bytes.count <= SnapshotLimits.messageBytesMax)
+            #expect(message.bytes.count <= Self.messageBytesMax)
         }
         #expect(try await self.archive.board(of: entry, in: self.identity) == board)
         var generator = SeededGenerator(for: "damaged chunks")
@@ -122,8 +110,34 @@ struct SnapshotTests {
         await #expect(throws: SnapshotFault.self) { try await self.archive.read(entry) { _ in } }
     }
 
+    @Test func `parts of any size come back from messages of the largest size`() throws {
+        var manifest = SnapshotManifest(
+            identity: self.identity,
+            rules: 1,
+            board: 0,
+            writers: 0,
+            made: .init(microseconds: 0),
+            lanes: [:]
+        )
+        let sizes = [0, 1, SnapshotLimits.messageBytesMax - 1, SnapshotLimits.messageBytesMax, 2_500_000, 7]
+        let parts = sizes.enumerated()
+            .map { SnapshotPart(key: "t/\($0)é", bytes: [UInt8](repeating: UInt8($0), count: $1)) }
+        var cutter = SnapshotCutter(id: 5)
+        var chunks = parts.flatMap { cutter.add($0) }
+        if let last = cutter.end() { chunks.append(last) }
+        #expect(chunks.dropLast().allSatisfy { $0.count == SnapshotLimits.messageBytesMax })
+        #expect(chunks.allSatisfy { $0.count <= SnapshotLimits.messageBytesMax })
+        (manifest.id, manifest.chunks, manifest.parts) = (5, cutter.chunks, cutter.parts)
+        (manifest.bytes, manifest.digest) = (cutter.bytes, cutter.digest.value)
+        var joiner = SnapshotJoiner(manifest)
+        var found: [SnapshotPart] = []
+        for chunk in chunks { found += try joiner.add(chunk) }
+        try joiner.end()
+        #expect(found == parts)
+    }
+
     @Test func `a snapshot that was cut off anywhere is none, and the one before is there`() async throws {
-        let board = self.largeBoard()
+        let board = try self.board("a snapshot")
         let whole = try await self.archive.leave(board, of: self.identity)
         for count in 0...whole.manifest.chunks {
             self.stream.fail(after: count)
@@ -136,7 +150,7 @@ struct SnapshotTests {
     }
 
     @Test func `two gateways that write at the same time are both understood`() async throws {
-        let (one, two) = (self.largeBoard(), self.board("interleaved snapshots"))
+        let (one, two) = (try self.board("a snapshot"), try self.board("interleaved snapshots"))
         async let first = self.archive.leave(one, of: self.identity)
         async let second = self.archive.leave(two, of: self.identity)
         let entries = try await [first, second]
@@ -148,8 +162,8 @@ struct SnapshotTests {
     @Test func `the last two whole ones of the log are kept, and what is older goes`() async throws {
         var entries: [SnapshotArchive.Entry] = []
         for round in 0..<4 {
-            entries.append(try await self.archive.leave(self.board("kept \(round)"), of: self.identity))
-            _ = try await self.archive.leave(self.board("other log"), of: LogIdentity())
+            entries.append(try await self.archive.leave(try self.board("kept \(round)"), of: self.identity))
+            _ = try await self.archive.leave(try self.board("other log"), of: LogIdentity())
             try await self.archive.removeOld(of: self.identity.logID)
             let kept = entries.suffix(SnapshotLimits.kept)
             for entry in kept { try await self.archive.read(entry) { _ in } }
