@@ -206,6 +206,7 @@ struct Report: AsyncParsableCommand {
         for each in document.breaks where !each.complete {
             text += "\n\(each.stream)/\(each.break) is NOT COMPLETE: \(each.missing ?? "records are lost")"
         }
+        for line in ReportDocument.lines(document.pending) { text += "\n\(line)" }
         if document.before != nil { text += "\nthere are older breaks: raise --limit" }
         return text
     }
@@ -227,7 +228,7 @@ extension Report {
             ["TOTAL", "", "\(document.breaks)"] + document.total.columns + [document.balanced ? "yes" : "NO", ""]
         )
         let notComplete = document.complete ? "" : "\nNOT COMPLETE: records of these breaks are lost"
-        return table.text + notComplete
+        return ([table.text + notComplete] + ReportDocument.lines(document.pending)).joined(separator: "\n")
     }
 }
 

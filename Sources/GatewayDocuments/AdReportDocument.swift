@@ -35,6 +35,8 @@ package struct AdReportDocument: GatewayDocument {
     /// By the lane's name.
     package var lanes: [String: ReportDocument.LaneProgress]
     package var before: UInt64?
+    /// The names of `Report.Pending`.
+    package var pending: [String]?
 
     package static let documentDescription = DocumentDescription(
         name: "AdReport",
@@ -54,6 +56,7 @@ package struct AdReportDocument: GatewayDocument {
                 .count,
                 "There are more breaks: the value of `before` for those, whose counts add to these; absent if all are counted."
             ),
+            .optional("pending", .array(of: .text), ReportDocument.pendingMeaning),
         ]
     )
 
@@ -98,6 +101,7 @@ extension AdReportDocument {
         self.complete = report.complete
         self.lanes = ReportDocument.progress(report.offsets, heads: heads)
         self.before = report.more ? report.last?.rawValue : nil
+        self.pending = ReportDocument.names(report.pending)
     }
 
     /// The names of the columns; a contract: more may come behind the last.
@@ -147,6 +151,8 @@ extension AdReportDocument {
         self.balanced = self.balanced && older.balanced
         self.complete = self.complete && older.complete
         self.before = older.before
+        let pending = Set(self.pending ?? []).union(older.pending ?? [])
+        self.pending = pending.isEmpty ? nil : pending.sorted()
     }
 }
 
@@ -160,6 +166,8 @@ extension ReportDocument {
         self.balanced = self.balanced && older.balanced
         self.complete = self.complete && older.complete
         self.before = older.before
+        let pending = Set(self.pending ?? []).union(older.pending ?? [])
+        self.pending = pending.isEmpty ? nil : pending.sorted()
     }
 }
 

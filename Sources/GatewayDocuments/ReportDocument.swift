@@ -140,6 +140,8 @@ package struct ReportDocument: GatewayDocument {
     package var lanes: [String: LaneProgress]
     package var before: UInt64?
     package var variant: UInt32?
+    /// The names of `Report.Pending`.
+    package var pending: [String]?
 
     package static let documentDescription = DocumentDescription(
         name: "Report",
@@ -155,8 +157,12 @@ package struct ReportDocument: GatewayDocument {
             ),
             .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
             .optional("variant", .count, "Of the ads of which variant these are the counts; absent: of all."),
+            .optional("pending", .array(of: .text), Self.pendingMeaning),
         ]
     )
+
+    static let pendingMeaning =
+        "Work on the ledger that is under way: `ledgerCheck` (it is being compared with the log, and counts may change), `olderBreaks` (some breaks may be missing); absent: none."
 
     /// One break of one ad.
     package static let example: JSONValue = {
@@ -201,6 +207,16 @@ extension ReportDocument {
         self.lanes = Self.progress(report.offsets, heads: heads)
         let last = report.lookedThrough ?? report.breaks.last?.summary.number
         self.before = report.more ? last?.rawValue : nil
+        self.pending = Self.names(report.pending)
+    }
+
+    static func names(_ pending: Set<Report.Pending>) -> [String]? {
+        pending.isEmpty ? nil : pending.map(\.rawValue).sorted()
+    }
+
+    /// A line for each piece of work on the ledger that is under way.
+    package static func lines(_ pending: [String]?) -> [String] {
+        (pending ?? []).compactMap { Report.Pending(rawValue: $0)?.sentence }
     }
 
     /// How far the ledger has read each lane, by the lane's name.

@@ -11,11 +11,12 @@ PROGRAM = os.path.join(ROOT, ".venv/bin/nats-server")
 class NATSServers:
     """They keep their ports and their folders when they are started again, and end with `close`."""
 
-    def __init__(self, count=3, more=""):
-        """`more` is added to the configuration of each."""
-        self.more = more
+    def __init__(self, count=3, more="", folder=None, sync="always"):
+        """`more` is added to the configuration of each; `folder` is made for them where none is given."""
+        self.more, self.sync = more, sync
         assert os.access(PROGRAM, os.X_OK), f"there is no {PROGRAM}: scripts/setup.sh test installs it"
-        self.folder = tempfile.mkdtemp(prefix="cuecast-nats.")
+        self.folder = folder or tempfile.mkdtemp(prefix="cuecast-nats.")
+        os.makedirs(self.folder, exist_ok=True)
         self.ports = [(HeldPort(), HeldPort()) for _ in range(count)]
         self.processes = [None] * count
         for place in range(count):
@@ -32,7 +33,7 @@ class NATSServers:
     def start(self, place):
         client, route = self.ports[place]
         lines = [f'server_name: server-{place}', f'listen: "{client.address}"', "max_payload: 8MB",
-                 f'jetstream {{ store_dir: "{self.store(place)}", sync_interval: always }}', self.more]
+                 f'jetstream {{ store_dir: "{self.store(place)}", sync_interval: {self.sync} }}', self.more]
         if len(self.ports) > 1:
             routes = ", ".join(f'"nats://{each.address}"' for _, each in self.ports)
             lines.append(f'cluster {{ name: tests, listen: "{route.address}", routes: [{routes}] }}')

@@ -42,6 +42,8 @@ from test_shared_log import SharedLog, SharedLogRefusals  # noqa: F401 (their te
 from test_shared_log_books import SharedLogBooks  # noqa: F401 (its tests run with these)
 from test_shared_log_migration import SharedLogMigration  # noqa: F401 (its tests run with these)
 from test_shared_log_permissions import SharedLogPermissions  # noqa: F401 (its tests run with these)
+from test_shared_log_snapshots import SharedLogSnapshots  # noqa: F401 (its tests run with these)
+from test_shared_log_starts import SharedLogQuickStart  # noqa: F401 (its tests run with these)
 from test_schedules import Schedules  # noqa: F401 (its tests run with these)
 from test_signals import Signals  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)

@@ -160,7 +160,7 @@ class SharedLog(SharedLogCase):
     def test_three_gateways_lose_nothing_when_a_gateway_and_a_server_are_killed_and_when_the_log_is_away(self):
         servers = self.servers()
         log = made(servers)
-        self.assertEqual((log["replicas"], len(log["streams"])), (3, 2))
+        self.assertEqual((log["replicas"], len(log["streams"])), (3, 3))
         self.assertIn("there is a log already", cluster("init", "--servers", servers.addresses, code=65))
         first = self.gateway(servers)
         second, third = (self.gateway(servers, keys_of=first) for _ in range(2))

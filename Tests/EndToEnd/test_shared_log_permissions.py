@@ -9,6 +9,7 @@ import os, re, subprocess, tempfile, unittest
 from harness import BINARY, PATIENCE, ROOT, run_patiently, until
 from nats import NATSClient, NATSKey, NATSServers
 from test_shared_log import SharedLogCase
+from test_shared_log_snapshots import snapshot_after
 
 FILE = os.path.join(ROOT, "deploy/nats/permissions.conf")
 
@@ -42,8 +43,9 @@ class SharedLogPermissions(SharedLogCase):
 
         # Two gateways work with it, and hear each other.
         settings = ("--set", f"jetstream.credentialsFile={gateway_key.file}")
-        first = self.gateway(servers, *settings)
-        second = self.gateway(servers, *settings, keys_of=first)
+        quick = ("--set", "jetstream.snapshots.records=10")
+        first = self.gateway(servers, *settings, *quick)
+        second = self.gateway(servers, *settings, *quick, keys_of=first)
         until("they know of each other", lambda: all(each.metric("cuecast_gateways") == 2 for each in (first, second)))
         listeners = [self.listener(first), self.listener(second)]
         self.publish(first, "one")
@@ -52,6 +54,10 @@ class SharedLogPermissions(SharedLogCase):
             self.play(listener, "one")
         self.reports_agree([first, second], "one", {"delivered": 2, "played": 2, "unknown": 0})
         self.end(second, "one")
+        # Snapshots are written, and older ones purged.
+        for number in range(3):
+            snapshot_after(self, servers, first, f"more-{number}", settings)
+        self.assertEqual(first.messages().count("could not write a snapshot") + second.messages().count("could not write a snapshot"), 0)
         for key in (gateway_key, operator_key):
             self.assertIn("replicas=1", self.command("cluster", "status", key=key, servers=servers))
         for gateway in (first, second):
@@ -63,9 +69,10 @@ class SharedLogPermissions(SharedLogCase):
         streams = ("cuecast-breaks", "cuecast-acknowledgements-0")
         never = [f"PUB $JS.API.STREAM.{what}.{stream} 0\r\n" for stream in streams
                  for what in ("DELETE", "PURGE", "UPDATE", "MSG.DELETE", "SNAPSHOT", "RESTORE")]
+        never += [f"PUB $JS.API.STREAM.{what}.cuecast-snapshots 0\r\n" for what in ("DELETE", "UPDATE", "MSG.DELETE", "SNAPSHOT", "RESTORE")]
         never += ["PUB cuecast.log.other 0\r\n", "PUB other.log.breaks 0\r\n", "SUB > 1", "SUB $JS.API.> 2", "SUB cuecast.log.> 3"]
-        only_operator = [f"PUB $JS.API.STREAM.CREATE.{stream} 0\r\n" for stream in streams]
-        only_gateway = ["PUB cuecast.bus.beats 0\r\n", "SUB cuecast.bus.> 4"]
+        only_operator = [f"PUB $JS.API.STREAM.CREATE.{stream} 0\r\n" for stream in (*streams, "cuecast-snapshots")]
+        only_gateway = ["PUB cuecast.snapshots.chunks 0\r\n", "PUB $JS.API.STREAM.PURGE.cuecast-snapshots 0\r\n", "PUB cuecast.bus.beats 0\r\n", "SUB cuecast.bus.> 4"]
         for key, commands in ((gateway_key, never + only_operator), (operator_key, never + only_gateway)):
             client = NATSClient(address, key)
             self.addCleanup(client.close)

@@ -72,7 +72,10 @@ struct ClusterInit: AsyncParsableCommand {
         abstract: "Make the streams of a shared log, once.",
         discussion: """
             Makes a stream for each lane of the log, in files, without limits of age, number or bytes, and writes the log's random \
-            id into each. Refuses where there is a log with this prefix. A try that ended in the middle goes on.
+            id into each; and a stream for snapshots, from which new gateways begin. Refuses where there is a log with this prefix. A try \
+            that ended in the middle goes on.
+
+            A log of an earlier version has no stream for snapshots: --add-snapshots makes that alone. Restart the gateways then.
 
             Exit codes: 0 done, 64 usage, 65 there is a log, or the servers are not as they have to be, 69 the servers do not \
             answer, or refuse.
@@ -86,6 +89,9 @@ struct ClusterInit: AsyncParsableCommand {
     @Option(help: "How many servers have each record: 3, 5, or 1. With 1 the log is lost with the server's disk.")
     var replicas = JetStreamLimits.replicasDefault
 
+    @Flag(help: "Only make the stream of snapshots, for a log that was made without one.")
+    var addSnapshots = false
+
     @OptionGroup var output: OutputOptions
 
     private struct Document: Encodable {
@@ -95,12 +101,24 @@ struct ClusterInit: AsyncParsableCommand {
         let streams: [String]
     }
 
+    private struct AddedDocument: Encodable {
+        let stream: String
+        let made: Bool
+    }
+
     func validate() throws {
         guard [1, 3, 5].contains(self.replicas) else { throw ValidationError("--replicas is 1, 3 or 5.") }
     }
 
     func run() async throws {
         let settings = try await self.options.read()
+        guard !self.addSnapshots else {
+            let (stream, isNew) = try await ClusterAccess.addSnapshots(settings)
+            guard !self.output.isJSON else {
+                return try CommandOutput.say(json: AddedDocument(stream: stream, made: isNew))
+            }
+            return CommandOutput.say(isNew ? "made stream=\(stream)" : "there was the stream \(stream) already")
+        }
         let (identity, streams) = try await ClusterAccess.make(settings, replicas: self.replicas)
         if self.replicas == 1 {
             complain("one server alone has this log: when its disk is lost, the log is lost")
@@ -181,6 +199,15 @@ struct ClusterState: Encodable {
         var copies: [Copy] = []
     }
 
+    /// The snapshots that gateways leave for those that begin.
+    struct Snapshots: Encodable {
+        let stream: String
+        let bytes: UInt64
+        /// The record as of which the newest one is; absent: there is none yet.
+        var offset: UInt64?
+        var made: String?
+    }
+
     let prefix: String
     /// The log's id; absent: it could not be read.
     var log: String?
@@ -189,6 +216,8 @@ struct ClusterState: Encodable {
     /// The largest message that the servers take.
     let payloadBytesMax: Int
     var streams: [Stream] = []
+    /// Absent: the log has no stream for them, or it cannot be read.
+    var snapshots: Snapshots?
     /// The findings that are not as they have to be; empty: none.
     var faults: [String] = []
 
@@ -209,6 +238,12 @@ struct ClusterState: Encodable {
                 lines.append("  copy \(copy.server) \(state)")
             }
         }
+        if let snapshots {
+            let newest = snapshots.offset.map { "newest=\($0) made=\(snapshots.made ?? "")" } ?? "newest=none"
+            lines.append("\(snapshots.stream) bytes=\(snapshots.bytes) \(newest)")
+        } else {
+            lines.append("no stream of snapshots: see 'cuecast cluster init --add-snapshots'")
+        }
         return lines + self.faults.map { "not as it has to be: \($0)" }
     }
 }
@@ -220,12 +255,34 @@ enum ClusterAccess {
         _ settings: SharedLogSettings,
         replicas: Int
     ) async throws -> (identity: LogIdentity, streams: [String]) {
-        let identity = try await self.telling {
-            try await onAThread { () throws(NATSError) in
-                try LogCluster(try Self.connect(settings), names: settings.names).make(replicas: replicas)
+        let (identity, missing) = try await self.telling {
+            try await onAThread { () throws(NATSError) -> (LogIdentity, NATSError?) in
+                let cluster = LogCluster(try Self.connect(settings), names: settings.names)
+                let identity = try cluster.make(replicas: replicas)
+                do throws(NATSError) {
+                    _ = try cluster.makeSnapshots()
+                    return (identity, nil)
+                } catch {
+                    // There is a log, so the command cannot be run again.
+                    return (identity, error)
+                }
             }
         }
-        return (identity, LogNames.lanes.map { settings.names.stream(of: $0) })
+        let streams = LogNames.lanes.map { settings.names.stream(of: $0) }
+        guard let missing else { return (identity, streams + [settings.names.snapshotStream]) }
+        complain(
+            "the stream of snapshots was not made: make it with 'cuecast cluster init --add-snapshots' (\(missing))"
+        )
+        return (identity, streams)
+    }
+
+    static func addSnapshots(_ settings: SharedLogSettings) async throws -> (stream: String, isNew: Bool) {
+        let isNew = try await self.telling {
+            try await onAThread { () throws(NATSError) in
+                try LogCluster(try Self.connect(settings), names: settings.names).makeSnapshots()
+            }
+        }
+        return (settings.names.snapshotStream, isNew)
     }
 
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState {
@@ -240,7 +297,9 @@ enum ClusterAccess {
                 )
                 state.note(cluster.states())
                 do throws(NATSError) {
-                    state.log = "\(try cluster.identity().logID)"
+                    let identity = try cluster.identity()
+                    state.log = "\(identity.logID)"
+                    state.snapshots = try? ClusterState.Snapshots(cluster, settings.names, identity)
                 } catch {
                     if state.faults.isEmpty { state.faults.append("\(error)") }
                 }
@@ -301,6 +360,10 @@ enum ClusterAccess {
         throw self.refuse()
     }
 
+    static func addSnapshots(_ settings: SharedLogSettings) async throws -> (stream: String, isNew: Bool) {
+        throw self.refuse()
+    }
+
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState { throw self.refuse() }
 
     static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget { throw self.refuse() }
@@ -314,6 +377,19 @@ enum ClusterAccess {
 }
 
 #if JetStream
+extension ClusterState.Snapshots {
+    /// Asks the servers.
+    init(_ cluster: LogCluster, _ names: LogNames, _ identity: LogIdentity) throws(NATSError) {
+        let (facts, newest) = (try cluster.snapshots(), try cluster.newestSnapshot(of: identity.logID))
+        self.init(
+            stream: names.snapshotStream,
+            bytes: facts.bytes,
+            offset: newest?.offset,
+            made: newest.map { "\($0.made)" }
+        )
+    }
+}
+
 extension ClusterState {
     /// Takes the answers of the leaders.
     mutating func note(_ lanes: [LogCluster.LaneState]) {

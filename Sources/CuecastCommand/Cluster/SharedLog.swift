@@ -29,6 +29,8 @@ struct SharedLog: Sendable {
     let failure: @Sendable () -> String?
     /// How many servers have each record.
     let replicas: Int
+    /// The snapshots for gateways that begin; `nil`: the log was made without a stream for them.
+    let snapshots: SnapshotArchive?
 
     /// Closes everything.
     ///
@@ -119,6 +121,7 @@ extension SharedLog {
                     metadata: ["prefix": "\(settings.prefix)"]
                 )
             }
+            let snapshots = await self.snapshots(settings, logger: logger)
             return SharedLog(
                 log: log,
                 bus: GatewayBusParts(
@@ -127,12 +130,34 @@ extension SharedLog {
                     version: CuecastVersion.text
                 ),
                 failure: { base.failure },
-                replicas: replicas
+                replicas: replicas,
+                snapshots: snapshots
             )
         } catch {
             await base.close()
             throw error
         }
+    }
+
+    /// The stream of snapshots; a start goes on without it.
+    private static func snapshots(_ settings: SharedLogSettings, logger: Logger) async -> SnapshotArchive? {
+        do throws(NATSError) {
+            let found = try await JetStreamSnapshots.open(
+                settings.access(as: "cuecast-snapshots"),
+                names: settings.names
+            )
+            if let found { return SnapshotArchive(found) }
+            logger.warning(
+                "the shared log has no stream of snapshots: a gateway on an empty directory reads the whole log; 'cuecast cluster init --add-snapshots' makes it",
+                metadata: ["stream": "\(settings.names.snapshotStream)"]
+            )
+        } catch {
+            logger.warning(
+                "the stream of snapshots cannot be used: a gateway on an empty directory reads the whole log",
+                metadata: ["stream": "\(settings.names.snapshotStream)", "error": "\(error)"]
+            )
+        }
+        return nil
     }
 
     private static func fault(_ error: NATSError, _ settings: SharedLogSettings) -> SharedLogFault {

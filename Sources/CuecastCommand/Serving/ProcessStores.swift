@@ -14,7 +14,7 @@ struct ProcessStores: Sendable {
         /// In the data directory, with its ledger.
         case own(KeptStores)
         /// At servers of NATS, for several gateways.
-        case shared(SharedLog, KeptLedger, BoardCache)
+        case shared(SharedLog, KeptLedger, BoardCache, BoardMark?)
     }
 
     private let place: Log
@@ -33,7 +33,7 @@ struct ProcessStores: Sendable {
         var settings = KeptLedger.Settings()
         settings.copiesKept = configuration.ledgerCopiesKept
         if configuration.sharedLog.isUsed {
-            self.place = try await Self.share(configuration.sharedLog, in: directory, settings, at: now, logger: logger)
+            self.place = try await Self.share(configuration, in: directory, settings, at: now, logger: logger)
         } else {
             var limits = SQLiteEventLog.Limits()
             limits.bytesMax = configuration.limits[.logBytesMax]
@@ -52,12 +52,13 @@ struct ProcessStores: Sendable {
 
     /// Opens a shared log, and the ledger of this gateway, which counts it.
     private static func share(
-        _ log: SharedLogSettings,
+        _ configuration: GatewayConfiguration,
         in directory: StoreDirectory,
         _ settings: KeptLedger.Settings,
         at now: Timestamp,
         logger: Logger
     ) async throws -> Log {
+        let log = configuration.sharedLog
         // Before anything is asked of a server.
         try SharedLogMark.refuseOwnLog(in: directory)
         let shared = try await SharedLog.open(log, logger: logger)
@@ -72,7 +73,26 @@ struct ProcessStores: Sendable {
                 now: now
             )
             do {
-                return .shared(shared, ledger, try await BoardCache.open(in: directory, of: shared.log))
+                let board = try await BoardCache.open(in: directory, of: shared.log)
+                let began: BoardMark?
+                do {
+                    began = try await board.begin(
+                        from: shared.snapshots,
+                        in: directory.path,
+                        rulesKnown: configuration.rulesKnown
+                    ) { logger.notice("\($0)") }
+                    // A snapshot does not have the breaks that were on no board any more when it was made.
+                    if let offset = try await board.snapshotOffset(of: .breaks) {
+                        try await ledger.oweBreaks(through: offset)
+                    }
+                } catch {
+                    await board.close()
+                    throw error
+                }
+                if let began {
+                    logger.info("the board begins from a snapshot of the log", metadata: ["offset": "\(began.offset)"])
+                }
+                return .shared(shared, ledger, board, began)
             } catch {
                 await ledger.close()
                 throw error
@@ -87,7 +107,7 @@ struct ProcessStores: Sendable {
     var log: any EventLog {
         switch self.place {
         case .own(let stores): stores.log
-        case .shared(let shared, _, _): shared.log
+        case .shared(let shared, _, _, _): shared.log
         }
     }
 
@@ -95,7 +115,7 @@ struct ProcessStores: Sendable {
     var ledger: KeptLedger {
         switch self.place {
         case .own(let stores): stores.ledger
-        case .shared(_, let ledger, _): ledger
+        case .shared(_, let ledger, _, _): ledger
         }
     }
 
@@ -114,7 +134,7 @@ struct ProcessStores: Sendable {
     var failure: String? {
         switch self.place {
         case .own(let stores): stores.log.failure
-        case .shared(let shared, _, _): shared.failure()
+        case .shared(let shared, _, _, _): shared.failure()
         }
     }
 
@@ -125,7 +145,10 @@ struct ProcessStores: Sendable {
         let (parts, bus): (LogParts, GatewayBusParts?) =
             switch self.place {
             case .own(let stores): (LogParts(local: stores.log), nil)
-            case .shared(let shared, _, let board): (LogParts(shared: shared.log, snapshots: board), shared.bus)
+            case .shared(let shared, _, let board, let began):
+                (
+                    LogParts(shared: shared.log, snapshots: board, archive: shared.snapshots, began: began), shared.bus
+                )
             }
         return GatewayStores(
             log: parts,
@@ -146,13 +169,13 @@ struct ProcessStores: Sendable {
         await self.ledger.close()
         switch self.place {
         case .own(let stores): await stores.log.close()
-        case .shared(let shared, _, _): await shared.close()
+        case .shared(let shared, _, _, _): await shared.close()
         }
         await self.closeBoard()
     }
 
     /// Closes the snapshots of the board that stand beside a shared log, which no gateway does.
     func closeBoard() async {
-        if case .shared(_, _, let board) = self.place { await board.close() }
+        if case .shared(_, _, let board, _) = self.place { await board.close() }
     }
 }

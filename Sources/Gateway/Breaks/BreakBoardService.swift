@@ -88,6 +88,11 @@ package struct BreakBoardService: Service {
     /// - Returns: the board.
     /// - Throws: where the log cannot be read, or goes by rules that are not known.
     package static func load(from parts: LogParts, rulesKnown: UInt32 = FoldRules.newest) async throws -> Board {
+        try await self.loadFromSnapshot(parts, rulesKnown: rulesKnown).board
+    }
+
+    /// The board as `load` has it, and as the snapshot had it.
+    static func loadFromSnapshot(_ parts: LogParts, rulesKnown: UInt32) async throws -> (base: Board, board: Board) {
         let (log, snapshots) = (parts.log, parts.snapshots)
         let id = log.identity.logID
         var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high), rulesKnown: rulesKnown)
@@ -107,7 +112,8 @@ package struct BreakBoardService: Service {
             }
         }
         if let snapshotOffset { parts.watermarks.advance(.board, in: .breaks, through: snapshotOffset) }
-        var board = loader.finish(at: snapshotOffset ?? 0)
+        let base = loader.finish(at: snapshotOffset ?? 0)
+        var board = base
         let head = try await log.head(of: .breaks)
         while board.offset < head {
             let records = try await log.read(
@@ -119,7 +125,7 @@ package struct BreakBoardService: Service {
             guard !records.isEmpty else { throw EventLogError.closed }
             for record in records { _ = try board.apply(record) }
         }
-        return board
+        return (base, board)
     }
 
     private static func decode(_ parts: [SnapshotPart]) async throws -> [BoardRecord] {

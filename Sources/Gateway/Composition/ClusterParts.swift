@@ -11,6 +11,8 @@ struct ClusterParts: Sendable {
     let cluster: ClusterHolder
     /// Compares the board with those of the others.
     let digests: BoardDigests
+    /// Leaves snapshots for gateways that begin; `nil`: the log has no place for them.
+    private let snapshots: SnapshotWriter?
     /// Makes the digests.
     let thread: WorkerThreads
 
@@ -35,7 +37,24 @@ struct ClusterParts: Sendable {
         )
         self.bus = bus
         self.cluster = cluster
-        self.digests = BoardDigests(log.board) { board in cluster.withLock { $0.made(board) } }
+        let snapshots = log.parts.archive.map { archive in
+            SnapshotWriter(
+                archive,
+                of: log.parts.log,
+                schedule: configuration.sharedLog.snapshotSchedule,
+                cluster: cluster,
+                board: log.holder,
+                common: common
+            )
+        }
+        self.snapshots = snapshots
+        self.digests = BoardDigests(
+            log.board,
+            beginning: log.beginning,
+            snapshots: snapshots,
+            made: { board in cluster.withLock { $0.made(board) } },
+            differs: { mark in cluster.withLock { $0.beganWrong(at: mark.offset) } }
+        )
         self.thread = try WorkerThreads(name: "cuecast-digest", count: 1, niceness: 10)
     }
 
@@ -59,7 +78,7 @@ struct ClusterParts: Sendable {
         desk: BreakDesk,
         common: CommonParts
     ) -> [any Service] {
-        [
+        (self.snapshots.map { [$0] } ?? []) + [
             ThreadedService(self.digests, on: self.thread),
             ClusterService(
                 ClusterService.Tools(

@@ -14,6 +14,8 @@ struct LoadedLog: Sendable {
     let board: Board
     /// The changes since the snapshot.
     let changes: BoardChanges
+    /// The snapshot of another gateway from which this one began; `nil`: it was its own, or none.
+    let beginning: BoardDigests.Beginning?
     /// Has the newest board.
     let holder: BoardHolder
     /// Tells when the board has all that the log has; `nil`: no other gateway writes to the log, and no request knows more than the board.
@@ -27,8 +29,14 @@ struct LoadedLog: Sendable {
     ///   - common: the parts that every part uses.
     /// - Throws: `EventLogError` where the log cannot be read.
     init(_ parts: LogParts, configuration: GatewayConfiguration, common: CommonParts) async throws {
-        var board = try await BreakBoardService.load(from: parts, rulesKnown: configuration.rulesKnown)
-        self.changes = board.takeChanges()
+        let loaded = try await BreakBoardService.loadFromSnapshot(parts, rulesKnown: configuration.rulesKnown)
+        var board = loaded.board
+        let changes = board.takeChanges()
+        self.changes = changes
+        self.beginning = parts.began.flatMap { mark in
+            loaded.base.offset == mark.offset
+                ? BoardDigests.Beginning(board: loaded.base, mark: mark, changes: changes) : nil
+        }
         self.board = board
         self.holder = BoardHolder(board)
         self.parts = parts

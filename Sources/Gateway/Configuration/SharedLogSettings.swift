@@ -27,8 +27,17 @@ package struct SharedLogSettings: Hashable, Sendable {
     package var authorityFile = ""
     /// Whether the operator says that every server synchronises each record before it confirms it.
     package var syncAlways = false
+    /// After how many records of the lane `breaks` a snapshot of the board is left for gateways that begin.
+    package var snapshotRecords = Int(SnapshotLimits.records)
+    /// After how long one is left, where there are some records.
+    package var snapshotInterval = SnapshotLimits.interval
 
     package init() {}
+
+    /// When snapshots are written.
+    var snapshotSchedule: SnapshotSchedule {
+        SnapshotSchedule(records: UInt64(self.snapshotRecords), interval: self.snapshotInterval)
+    }
 
     /// Whether several gateways share the log.
     package var isUsed: Bool { !self.servers.isEmpty }
@@ -107,6 +116,18 @@ extension ConfigurationTable {
             "jetstream.syncAlways",
             "states that every server runs with `sync_interval: always`; without that, confirmed records can be lost, and the gateway does not start",
             \.sharedLog.syncAlways
+        ),
+        number(
+            "jetstream.snapshots.records",
+            "after how many records of breaks a gateway leaves a snapshot of the board in the shared log, for gateways that begin on an empty directory",
+            \.sharedLog.snapshotRecords,
+            10...100_000_000
+        ),
+        duration(
+            "jetstream.snapshots.interval",
+            "after how long a snapshot is left, where there are 100 records or more since the last one",
+            \.sharedLog.snapshotInterval,
+            .seconds(60) ... .seconds(7 * 86_400)
         ),
     ]
     .map(\.refusedWithoutNATS)

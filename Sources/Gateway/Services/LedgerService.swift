@@ -23,17 +23,17 @@ package struct LedgerService: Service {
     /// The most bytes of groups applied in one transaction.
     private static let bytesPerTransactionMax = 4 * 1_048_576
     /// How long after a failure the ledger is tried again.
-    private static let retryAfter: Duration = .seconds(1)
+    static let retryAfter: Duration = .seconds(1)
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
     private static let breaksPerPortionMax = 1_000
 
-    private let log: any EventLog
+    let log: any EventLog
     private let watermarks: any RetentionWatermarks
     /// `nil`: the log is not on this machine, and has no bound of its own.
     private let maintenance: (any LogMaintenance)?
-    private let ledger: any Ledger
+    let ledger: any Ledger
     /// The ledger, where it keeps copies of itself.
     let keeper: (any LedgerKeeping)?
     /// Tells of breaks that have changed.
@@ -73,7 +73,10 @@ package struct LedgerService: Service {
                 group.addTask { await self.untilShutdown { await self.projectAcknowledgements(lane) } }
             }
             group.addTask { await self.untilShutdown { await self.forgetOldThings() } }
-            if let keeper { group.addTask { await self.untilShutdown { await self.keepCopies(of: keeper) } } }
+            if let keeper {
+                group.addTask { await self.untilShutdown { await self.keepCopies(of: keeper) } }
+                group.addTask { await self.untilShutdown { await self.tellOlderBreaks(to: keeper) } }
+            }
         }
     }
 

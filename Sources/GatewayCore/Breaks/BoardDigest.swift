@@ -35,15 +35,7 @@ package struct BoardDigest: Sendable {
 
     /// The digest of a board as it is.
     package init(_ board: Board) {
-        var all = BoardChanges()
-        all.streams = Set(board.sortedStreamIDs)
-        board.scan { each in
-            all.breaks[each.number] = each.key
-            return true
-        }
-        all.lists = Set(board.lists.records.map(\.name))
-        all.firstName = 0
-        self.update(all, board)
+        self.update(BoardChanges(everythingOf: board), board)
     }
 
     /// Takes over what has changed.

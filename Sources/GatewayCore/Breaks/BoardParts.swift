@@ -16,6 +16,19 @@ package struct BoardChanges: Hashable, Sendable {
 
     package init() {}
 
+    /// Everything that a board has.
+    package init(everythingOf board: Board) {
+        self.streams = Set(board.sortedStreamIDs)
+        var breaks: [BreakNumber: BreakKey] = [:]
+        board.scan { each in
+            breaks[each.number] = each.key
+            return true
+        }
+        self.breaks = breaks
+        self.lists = Set(board.lists.records.map(\.name))
+        self.firstName = 0
+    }
+
     /// Whether nothing changed but time.
     package var isEmpty: Bool { self == BoardChanges() }
 

@@ -130,9 +130,22 @@ package protocol LedgerKeeping: Ledger {
 
     /// The records that are permanently missing; oldest first.
     func gaps() async throws(LedgerError) -> [LedgerGap]
+
+    /// The record of the lane `breaks` up to which it has not been told of every break: those that the board does not have any more are
+    /// missing.
+    ///
+    /// - Returns: `nil` where it has been told of all.
+    func owedBreaks() async throws(LedgerError) -> UInt64?
+
+    /// It has been told of every break up to a record.
+    func settleBreaks(through offset: UInt64) async throws(LedgerError)
 }
 
 extension LedgerKeeping {
+    package func owedBreaks() async throws(LedgerError) -> UInt64? { nil }
+
+    package func settleBreaks(through offset: UInt64) async throws(LedgerError) {}
+
     /// Up to which offset of each lane the log may forget its records: what the second newest copy holds.
     ///
     /// So a ledger that is lost can be made again although the newest copy is damaged. Empty while there are not two.

@@ -189,6 +189,23 @@ package struct Report: Hashable, Sendable {
         package var balances: Bool { self.advertisements.allSatisfy(\.counts.balances) }
     }
 
+    /// Work on the ledger that is under way, and may still change what reports say.
+    package enum Pending: String, CaseIterable, Hashable, Sendable {
+        /// The run of the gateway before this one was not ended properly: the ledger is being compared with the log.
+        case ledgerCheck
+        /// Breaks that the board does not have any more are being read from the log: some are missing here.
+        case olderBreaks
+
+        /// For people.
+        package var sentence: String {
+            switch self {
+            case .ledgerCheck:
+                "the ledger is being compared with the log, because the gateway was not stopped properly: counts may change"
+            case .olderBreaks: "older breaks are being read from the log: some may be missing"
+            }
+        }
+    }
+
     /// How long after a break's end an advertisement without an outcome is reported as unknown for good.
     package static let settleAfter: Duration = .seconds(600)
 
@@ -203,6 +220,8 @@ package struct Report: Hashable, Sendable {
     package var gaps: [LedgerGap]
     /// Of which variant these are the counts; `nil`: of all.
     package var variant: UInt32?
+    /// The work on the ledger that is under way.
+    package var pending: Set<Pending> = []
 
     package init(
         breaks: [Break],

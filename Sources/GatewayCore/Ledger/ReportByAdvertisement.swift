@@ -39,6 +39,8 @@ package struct ReportByAdvertisement: Hashable, Sendable {
     package private(set) var offsets: [Lane: UInt64] = [:]
     /// Whether older breaks remain.
     package private(set) var more = true
+    /// The work on the ledger that was under way while a page was read.
+    package private(set) var pending: Set<Report.Pending> = []
 
     package init() {}
 
@@ -48,6 +50,7 @@ package struct ReportByAdvertisement: Hashable, Sendable {
     /// - Returns: whether the next page may be taken too: there is one, and no limit is reached.
     package mutating func take(_ report: Report) -> Bool {
         self.pages += 1
+        self.pending.formUnion(report.pending)
         // What the pages count up to may differ; all of them have counted up to the least.
         self.offsets = self.offsets.isEmpty ? report.offsets : self.offsets.merging(report.offsets) { min($0, $1) }
         for each in report.breaks {

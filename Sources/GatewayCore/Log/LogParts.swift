@@ -4,6 +4,17 @@
 /// A log on this machine: one store is all of it.
 package typealias LocalEventLog = EventLog & SnapshotStore & RetentionWatermarks & LogMaintenance
 
+/// A board as of a record, as one number (`BoardDigest.value`).
+package struct BoardMark: Hashable, Sendable {
+    package let offset: UInt64
+    package let digest: UInt64
+
+    package init(offset: UInt64, digest: UInt64) {
+        self.offset = offset
+        self.digest = digest
+    }
+}
+
 /// The event log of a gateway, and what stands beside it.
 package struct LogParts: Sendable {
     package let log: any EventLog
@@ -11,6 +22,10 @@ package struct LogParts: Sendable {
     package let watermarks: any RetentionWatermarks
     /// `nil`: the log is not on this machine.
     package let maintenance: (any LogMaintenance)?
+    /// The snapshots that the gateways of the log leave for those that begin; `nil`: there are none.
+    package var archive: SnapshotArchive?
+    /// The board's number at the gateway that left the snapshot from which this one begins; `nil`: it begins from its own.
+    package var began: BoardMark?
 
     package init(
         log: any EventLog,
@@ -34,8 +49,16 @@ package struct LogParts: Sendable {
     /// - Parameters:
     ///   - log: which they share.
     ///   - snapshots: of this gateway.
-    package init(shared log: any EventLog, snapshots: any SnapshotStore & RetentionWatermarks) {
+    ///   - archive: the snapshots for those that begin; `nil`: there are none.
+    ///   - began: the number that the board has to come to, where this gateway took it from there; `nil`: it took none.
+    package init(
+        shared log: any EventLog,
+        snapshots: any SnapshotStore & RetentionWatermarks,
+        archive: SnapshotArchive? = nil,
+        began: BoardMark? = nil
+    ) {
         self.init(log: log, snapshots: snapshots, watermarks: snapshots, maintenance: nil)
+        (self.archive, self.began) = (archive, began)
     }
 
     /// Whether several gateways share the log: then it is not on this machine.

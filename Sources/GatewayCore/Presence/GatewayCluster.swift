@@ -34,6 +34,8 @@ package struct GatewayCluster: Sendable {
     package private(set) var counts = StreamSums()
     package private(set) var offsets: [UInt64: ClockOffset] = [:]
     package private(set) var boards = BoardComparison()
+    /// The record as of which this gateway began from a snapshot of another one that came to another board; `nil`: it did not.
+    private var wrongBeginning: UInt64?
     /// The newest beats of the others, for their echoes.
     private var heard: [UInt64: Heard] = [:]
     /// The echoes begin behind this gateway.
@@ -153,6 +155,9 @@ package struct GatewayCluster: Sendable {
         }
     }
 
+    /// The board that this gateway took from a snapshot of the log is not the one of the gateway that left it.
+    package mutating func beganWrong(at offset: UInt64) { self.wrongBeginning = offset }
+
     // MARK: - What follows
 
     /// The alarms that follow, with their sentences; `nil`: it is not raised.
@@ -164,7 +169,8 @@ package struct GatewayCluster: Sendable {
         return [
             .signingKeysDiffer: GatewayFindings.signingKeys(keys, alive),
             .gatewayClocksDiffer: GatewayFindings.clocks(self.offsets, alive),
-            .boardsDiffer: GatewayFindings.boards(self.boards.differences, alive),
+            .boardsDiffer: self.wrongBeginning.map { GatewayFindings.wrongBeginning(at: $0) }
+                ?? GatewayFindings.boards(self.boards.differences, alive),
         ]
     }
 

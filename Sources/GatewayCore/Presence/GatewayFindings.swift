@@ -53,6 +53,12 @@ package enum GatewayFindings {
             "The board of \(name) differs from the board of this gateway as of the record \(difference.offset)\(stream):"
             + " one of the two read the event log otherwise. Compare both with `cuecast verify`."
     }
+
+    /// The board that a gateway took from a snapshot of the log differs from the board of the gateway that left it.
+    static func wrongBeginning(at offset: UInt64) -> String {
+        "The snapshot of the log as of the record \(offset), from which this gateway began, comes to another board than at the gateway that"
+            + " left it. Stop this gateway, compare both with `cuecast verify`, and start the one that is wrong without its board.sqlite."
+    }
 }
 
 extension GatewayBeat {

@@ -22,8 +22,8 @@ package struct LogCluster: Sendable {
         package let error: NATSError?
     }
 
-    private let connection: NATSConnection
-    private let names: LogNames
+    let connection: NATSConnection
+    let names: LogNames
 
     package init(_ connection: NATSConnection, names: LogNames) {
         self.connection = connection

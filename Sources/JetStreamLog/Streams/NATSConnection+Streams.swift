@@ -12,12 +12,17 @@ extension NATSConnection {
     ///
     /// - Throws: `noStream`, or `noAnswer` while there is no leader.
     package func facts(of stream: String, in names: LogNames, lane: Lane) throws(NATSError) -> StreamFacts {
+        try self.facts(of: stream, subject: names.subject(of: lane))
+    }
+
+    /// Asks the leader of a stream that takes one subject.
+    func facts(of stream: String, subject: String) throws(NATSError) -> StreamFacts {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(0)
         let status = unsafe js_GetStreamInfo(&info, self.context, stream, nil, &code)
         guard status == NATS_OK, let info = unsafe info else { throw NATSCall.error(status, code, stream: stream) }
         defer { unsafe jsStreamInfo_Destroy(info) }
-        return unsafe StreamFacts(info, subject: names.subject(of: lane))
+        return unsafe StreamFacts(info, subject: subject)
     }
 
     /// Makes a stream for a lane.
@@ -84,13 +89,15 @@ extension NATSConnection {
     ///   - stream: which stream.
     ///   - messagesMax: the most messages.
     ///   - bytesMax: no further message once there are so many bytes.
+    ///   - subject: only those of this subject; `nil`: all.
     /// - Returns: the messages.
     /// - Throws: `noAnswer`, where not even one message came in time.
     func messages(
         from sequence: UInt64,
         of stream: String,
         messagesMax: Int,
-        bytesMax: Int
+        bytesMax: Int,
+        subject: String? = nil
     ) throws(NATSError) -> [StreamMessage] {
         var inbox: UnsafeMutablePointer<CChar>?
         try unsafe NATSCall.check(natsInbox_Create(&inbox), "an inbox")
@@ -99,7 +106,8 @@ extension NATSConnection {
         try unsafe NATSCall.check(natsConnection_SubscribeSync(&subscription, self.handle, inbox), "an inbox")
         defer { unsafe natsSubscription_Destroy(subscription) }
         try unsafe NATSCall.check(natsSubscription_SetPendingLimits(subscription, -1, -1), "an inbox")
-        let request = "{\"seq\":\(sequence),\"batch\":\(messagesMax),\"max_bytes\":\(bytesMax)}"
+        let filter = subject.map { ",\"next_by_subj\":\"\($0)\"" } ?? ""
+        let request = "{\"seq\":\(sequence),\"batch\":\(messagesMax),\"max_bytes\":\(bytesMax)\(filter)}"
         let sent = unsafe natsConnection_PublishRequestString(
             self.handle,
             "$JS.API.DIRECT.GET.\(stream)",

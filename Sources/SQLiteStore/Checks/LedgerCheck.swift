@@ -24,13 +24,15 @@ enum LedgerCheck {
     ///   - copies: the copies from which a recount may begin.
     ///   - source: the log.
     ///   - directory: where there is room for a copy and a recount.
+    ///   - prefersCopies: whether the recount begins with the newest copy also where the log is whole: it is far away, and long.
     /// - Returns: a sentence for each thing that is wrong.
     /// - Throws: where the check could not be made, which says nothing about the ledger.
     static func differences(
         of ledger: SQLiteLedger,
         copies: LedgerCopies,
         source: some RecordSource,
-        directory: StoreDirectory
+        directory: StoreDirectory,
+        prefersCopies: Bool = false
     ) async throws -> [String] {
         try await Self.withFolder(in: directory.path) { folder in
             let copy: StoreCopy
@@ -43,7 +45,13 @@ enum LedgerCheck {
                 }
                 return problems
             }
-            return try await Self.differences(of: copy.path, copies: copies, source: source, folder: folder)
+            return try await Self.differences(
+                of: copy.path,
+                copies: copies,
+                source: source,
+                folder: folder,
+                prefersCopies: prefersCopies
+            )
         }
     }
 
@@ -51,7 +59,8 @@ enum LedgerCheck {
         of checked: String,
         copies: LedgerCopies,
         source: some RecordSource,
-        folder: String
+        folder: String,
+        prefersCopies: Bool
     ) async throws -> [String] {
         let reader = try StoreFiles.reader(of: checked)
         defer { try? reader.close() }
@@ -69,7 +78,8 @@ enum LedgerCheck {
             of: identity,
             gaps: gaps,
             copies: copies.list(),
-            source: source
+            source: source,
+            prefersCopies: prefersCopies
         )
         guard let base else { return [] }
         let recount = try await LedgerRecount.make(
@@ -94,6 +104,7 @@ enum LedgerCheck {
     ///   - gaps: records that are known to be missing.
     ///   - copies: in the order in which they are tried.
     ///   - source: the log.
+    ///   - prefersCopies: whether a copy is taken also where the log is complete.
     /// - Returns: `nil` where the log is not whole, or has lost what was counted, and goes on from none of the copies.
     /// - Throws: where the log cannot be read.
     static func base(
@@ -101,21 +112,38 @@ enum LedgerCheck {
         of identity: LogIdentity?,
         gaps: [LedgerGap],
         copies: [LedgerCopy],
-        source: some RecordSource
+        source: some RecordSource,
+        prefersCopies: Bool = false
     ) async throws -> Base? {
+        if prefersCopies {
+            let copy = try await Self.copy(for: offsets, of: identity, copies: copies, source: source)
+            if let copy { return .copy(copy) }
+        }
         let lanes = offsets.filter { $0.key != .breaks }
         if gaps.isEmpty, Self.reachesAll(of: identity, Array(lanes.keys), after: [:], source),
             try await Self.goesOn(lanes.mapValues { _ in 0 }, source)
         {
             return .nothing
         }
+        guard !prefersCopies else { return nil }
+        return try await Self.copy(for: offsets, of: identity, copies: copies, source: source).map { .copy($0) }
+    }
+
+    /// The first of the copies that fits.
+    private static func copy(
+        for offsets: [Lane: UInt64],
+        of identity: LogIdentity?,
+        copies: [LedgerCopy],
+        source: some RecordSource
+    ) async throws -> LedgerCopy? {
+        let lanes = offsets.filter { $0.key != .breaks }
         for copy in copies {
             guard await copy.fault() == nil, let counted = try? copy.offsets(),
                 counted.allSatisfy({ lane, offset in lane == .breaks || offset <= offsets[lane] ?? 0 }),
                 Self.reachesAll(of: identity, Array(lanes.keys), after: counted, source),
                 try await Self.goesOn(lanes.merging(counted) { $1 }.filter { $0.key != .breaks }, source)
             else { continue }
-            return .copy(copy)
+            return copy
         }
         return nil
     }

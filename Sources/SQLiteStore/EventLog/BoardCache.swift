@@ -20,7 +20,7 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
     package static let fileName = "board.sqlite"
 
     private let connection: StoreConnection<BoardCacheWriter>
-    private let log: any EventLog
+    let log: any EventLog
 
     private init(_ file: String, log: any EventLog) throws(StoreError) {
         let settings = StoreFile.Settings(
@@ -122,6 +122,15 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
             try writer.take(portion, logID: logID, digest: last, database)
         }
         guard isTaken else { throw .failed("a portion of a snapshot of the lane \(lane) follows none") }
+    }
+
+    /// Keeps a portion of another snapshot, which takes the place of everything with its last one.
+    func replace(by portion: SnapshotPortion, digest: UInt64) async throws(EventLogError) {
+        let logID = self.log.identity.logID.description
+        let isTaken = try await self.writing { database, writer in
+            try writer.take(portion, logID: logID, digest: digest, replacesAll: true, database)
+        }
+        guard isTaken else { throw .failed("a portion of a snapshot follows none") }
     }
 
     package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
@@ -243,7 +252,13 @@ private final class BoardCacheWriter: @unchecked Sendable {
     /// Keeps a portion; the last one of a change makes all of it what readers see.
     ///
     /// - Returns: whether it follows the portions before it.
-    func take(_ portion: SnapshotPortion, logID: String, digest: UInt64?, _ database: Database) throws -> Bool {
+    func take(
+        _ portion: SnapshotPortion,
+        logID: String,
+        digest: UInt64?,
+        replacesAll: Bool = false,
+        _ database: Database
+    ) throws -> Bool {
         guard portion.isFirst || self.coming == portion.offset else { return false }
         try database.inTransaction(.immediate) {
             if portion.isFirst { try database.execute(sql: "DELETE FROM coming") }
@@ -259,7 +274,10 @@ private final class BoardCacheWriter: @unchecked Sendable {
                     arguments: [Data(key.utf8)]
                 )
             }
-            if portion.isLast { try Self.settle(portion.offset, logID: logID, digest: digest ?? 0, database) }
+            if portion.isLast {
+                if replacesAll { try database.execute(sql: "DELETE FROM parts; DELETE FROM head") }
+                try Self.settle(portion.offset, logID: logID, digest: digest ?? 0, database)
+            }
             return .commit
         }
         self.coming = portion.isLast ? nil : portion.offset

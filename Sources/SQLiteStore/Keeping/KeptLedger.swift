@@ -23,6 +23,10 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
         /// A ledger up to this size, with a log up to twice of it, is checked before it serves where it was not closed
         /// properly; larger ones while they serve.
         package var checkAtStartBytesMax = 32 * 1_048_576
+        /// Whether the log is far away, and never forgets anything: then no start reads all of it.
+        ///
+        /// What needs that is done while the ledger serves, and a check begins with the newest copy.
+        var isLogFar = false
 
         package init() {}
     }
@@ -174,7 +178,8 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
                 of: ledger,
                 copies: self.folder,
                 source: OpenLogSource(log: self.log),
-                directory: directory
+                directory: directory,
+                prefersCopies: self.settings.isLogFar
             )
             if differences.isEmpty {
                 self.state.withLock { if $0.generation == generation { $0.needsCheck = false } }
@@ -356,7 +361,26 @@ extension KeptLedger {
     }
 
     package func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
-        try await self.forward { ledger throws(LedgerError) in try await ledger.report(query) }
+        var report = try await self.forward { ledger throws(LedgerError) in try await ledger.report(query) }
+        if self.needsCheck { report.pending.insert(.ledgerCheck) }
+        return report
+    }
+
+    package func owedBreaks() async throws(LedgerError) -> UInt64? {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.owedBreaks() }
+    }
+
+    package func settleBreaks(through offset: UInt64) async throws(LedgerError) {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.settleBreaks(through: offset) }
+    }
+
+    /// Notes that the board does not have every break that the ledger has not been told of.
+    ///
+    /// - Parameter offset: of the lane `breaks`: the board began there, and the ledger may lack breaks up to there.
+    /// - Throws: where that cannot be written.
+    package func oweBreaks(through offset: UInt64) async throws(LedgerError) {
+        guard offset > (try await self.appliedOffset(of: .breaks)) else { return }
+        try await self.forward { ledger throws(LedgerError) in try await ledger.oweBreaks(through: offset) }
     }
 
     package func audit() async throws(LedgerError) -> [String] {
@@ -441,7 +465,9 @@ private struct Opening {
     ) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
         do {
             var needsCheck = !isSealed
-            if needsCheck, try self.isSmall(), let differences = try await self.differences(of: ledger) {
+            if needsCheck, !self.settings.isLogFar, try self.isSmall(),
+                let differences = try await self.differences(of: ledger)
+            {
                 if let first = differences.first {
                     await ledger.close()
                     return try await self.replace(because: "is damaged (\(first))")
@@ -492,7 +518,8 @@ private struct Opening {
             log: self.log,
             lanes: KeptLedger.lanes,
             now: self.now,
-            keptAside: keptAside
+            keptAside: keptAside,
+            tellsBreaks: !self.settings.isLogFar
         )
         let (ledger, recovery) = try await replacement.run(because: reason, isUsable: isUsable)
         return (ledger, recovery, needsCheck: false)

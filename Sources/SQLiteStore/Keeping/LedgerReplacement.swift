@@ -21,6 +21,8 @@ struct LedgerReplacement {
     let now: Timestamp
     /// Where the file was moved already; `nil`: it is still in its place, or there was none.
     var keptAside: String?
+    /// Whether an empty ledger is told at once of all breaks that the log knows; else that is owed.
+    var tellsBreaks = true
 
     private var file: String { self.directory.file("ledger.sqlite") }
     private var source: OpenLogSource { OpenLogSource(log: self.log) }
@@ -75,7 +77,7 @@ struct LedgerReplacement {
         }
         let ledger = try SQLiteLedger(in: self.directory)
         let gaps = try await self.skipGaps(in: ledger, since: copy?.made)
-        if copy == nil { try await self.replayBreaks(into: ledger) }
+        if copy == nil, self.tellsBreaks { try await self.replayBreaks(into: ledger) }
         return (ledger, LedgerRecovery(reason: reason, keptAside: aside, copy: copy?.made, gaps: gaps))
     }
 

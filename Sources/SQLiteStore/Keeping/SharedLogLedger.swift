@@ -15,15 +15,37 @@ extension KeptLedger {
     ///   - log: which several gateways share, open.
     ///   - directory: held, and taken for this log (`SharedLogMark`).
     ///   - isFirst: whether this gateway has never counted this log: then no ledger is missing.
-    ///   - settings: how many copies there are to be, and what is checked when.
+    ///   - settings: how many copies there are to be.
     ///   - now: by the gateway's clock.
-    /// - Returns: the ledger, open.
+    /// - Returns: the ledger, open. Nothing here reads the whole log: the ledger of a gateway that was killed is compared with it while it
+    ///   serves (`needsCheck`), and a new one is told then of breaks that no board has any more (`owedBreaks`).
     /// - Throws: `unusable` where the log went back or cannot be read, `laterSchema`, or why no ledger can be made.
     package static func open(
         countingShared log: any EventLog,
         in directory: StoreDirectory,
         isFirst: Bool,
         settings: Settings = Settings(),
+        now: Timestamp
+    ) async throws(StoreError) -> KeptLedger {
+        var settings = settings
+        settings.isLogFar = true
+        let kept = try await Self.openShared(log, in: directory, isFirst: isFirst, settings: settings, now: now)
+        do {
+            // A new ledger has been told of nothing.
+            let isNew = try await kept.appliedOffset(of: .breaks) == 0
+            if isNew { try await kept.oweBreaks(through: try await log.head(of: .breaks)) }
+            return kept
+        } catch {
+            await kept.close()
+            throw .unusable(directory: directory.path, reason: "the ledger or the shared log cannot be read: \(error)")
+        }
+    }
+
+    private static func openShared(
+        _ log: any EventLog,
+        in directory: StoreDirectory,
+        isFirst: Bool,
+        settings: Settings,
         now: Timestamp
     ) async throws(StoreError) -> KeptLedger {
         let look = try LedgerFile.look(in: directory)

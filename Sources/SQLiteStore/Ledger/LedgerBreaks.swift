@@ -59,6 +59,40 @@ enum LedgerBreaks {
         }
     }
 
+    /// Notes that the breaks up to a record have still to be told; to be called in a transaction.
+    static func owe(through offset: UInt64, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS owed_breaks (
+                    one INTEGER PRIMARY KEY CHECK (one = 1), through INTEGER NOT NULL
+                ) STRICT;
+                """
+        )
+        try database.execute(
+            sql: """
+                INSERT INTO owed_breaks (one, through) VALUES (1, ?)
+                ON CONFLICT DO UPDATE SET through = max(through, excluded.through)
+                """,
+            arguments: [Int64(clamping: offset)]
+        )
+    }
+
+    /// The record up to which breaks have still to be told; `nil`: none have.
+    static func owed(_ database: Database) throws -> UInt64? {
+        // A ledger that has never owed anything has no such table.
+        guard try database.tableExists("owed_breaks") else { return nil }
+        return try Int64.fetchOne(database, sql: "SELECT through FROM owed_breaks").map { UInt64(clamping: $0) }
+    }
+
+    /// The breaks up to a record have been told; to be called in a transaction.
+    static func settle(through offset: UInt64, _ database: Database) throws {
+        guard try Self.owed(database) != nil else { return }
+        try database.execute(
+            sql: "DELETE FROM owed_breaks WHERE through <= ?",
+            arguments: [Int64(clamping: offset)]
+        )
+    }
+
     /// The offset in the highest number of a break that there is anything of; 0: none.
     static func highestOffset(_ database: Database) throws -> UInt64 {
         // Each is the last entry of a key.

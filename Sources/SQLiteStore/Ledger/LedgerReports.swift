@@ -47,7 +47,7 @@ enum LedgerReports {
             if isWanted { rows.append(row.copy()) }
         }
         let gaps = try LedgerSchema.gaps(database)
-        return Report(
+        var report = Report(
             breaks: try rows.map { row in
                 let totals = try BreakTotals(of: row["break_number"], database)
                 var each = query.part(of: try Self.entry(row, totals, now: query.now, gaps, database))
@@ -60,6 +60,8 @@ enum LedgerReports {
             gaps: gaps,
             variant: query.variant
         )
+        if try LedgerBreaks.owed(database) != nil { report.pending.insert(.olderBreaks) }
+        return report
     }
 
     /// The conditions of a query beside those that an index serves: the examined breaks count whether they match or not.

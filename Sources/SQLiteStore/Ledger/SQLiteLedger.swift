@@ -136,6 +136,29 @@ package final class SQLiteLedger: Ledger, CachingStore {
         try await self.read { try LedgerSchema.appliedOffsets($0) }
     }
 
+    /// Notes that breaks have still to be told, up to a record of their lane.
+    func oweBreaks(through offset: UInt64) async throws(LedgerError) {
+        try await self.write { database, _ in
+            try database.inTransaction(.immediate) {
+                try LedgerBreaks.owe(through: offset, database)
+                return .commit
+            }
+        }
+    }
+
+    /// The record up to which breaks have still to be told; `nil`: none have.
+    func owedBreaks() async throws(LedgerError) -> UInt64? { try await self.read { try LedgerBreaks.owed($0) } }
+
+    /// The breaks up to a record have been told.
+    func settleBreaks(through offset: UInt64) async throws(LedgerError) {
+        try await self.write { database, _ in
+            try database.inTransaction(.immediate) {
+                try LedgerBreaks.settle(through: offset, database)
+                return .commit
+            }
+        }
+    }
+
     /// Passes over records that are gone for good, and keeps that they are.
     package func skip(_ gap: LedgerGap) async throws(LedgerError) {
         try await self.write { database, _ in

@@ -34,6 +34,34 @@ struct SharedLogSimulationTests {
         #expect(try lane() == lane())
     }
 
+    @Test func `a board from a snapshot and the records after it is the one of the whole log`() async throws {
+        var generator = SeededGenerator(for: "snapshots of a shared log")
+        for _ in 0..<10 {
+            let seed = UInt64.random(in: 0 ... .max, using: &generator)
+            var world = SharedWorld(seed: seed, gateways: 3, requests: 120)
+            try world.run()
+            let records = world.far.everything(in: .breaks)
+            let identity = LogIdentity(epoch: 7)
+            func empty() -> Board {
+                Board(epoch: 7, names: SipHash(key: identity.logID.low, identity.logID.high))
+            }
+            var whole = empty()
+            for record in records { _ = try whole.apply(record) }
+            for _ in 0..<4 {
+                let count = Int.random(in: 1...records.count, using: &generator)
+                var before = empty()
+                for record in records.prefix(count) { _ = try before.apply(record) }
+                let archive = SnapshotArchive(ArchiveInMemory())
+                let entry = try await archive.leave(before, of: identity)
+                var after = try await archive.board(of: entry, in: identity)
+                #expect(after == before, "seed \(seed), \(count) records")
+                for record in records.dropFirst(count) { _ = try after.apply(record) }
+                #expect(after == whole, "seed \(seed), \(count) records")
+                #expect(BoardDigest(after).value(of: after) == BoardDigest(whole).value(of: whole), "seed \(seed)")
+            }
+        }
+    }
+
     private func check(_ world: SharedWorld, _ seed: UInt64) throws {
         #expect(world.faults.isEmpty, "seed \(seed)")
         // A gateway that reads everything from the beginning.
