@@ -397,7 +397,7 @@ class EventListeners(unittest.TestCase):
         self.assertEqual(third.status, 503)
         self.assertIn("retry-after: 10", third.head.lower())
         until("it is counted", lambda: gateway.metric('cuecast_limits_hit_total{limit="httpListenersMax"}') == 1)
-        limits = {each["name"]: each for each in gateway.get("/v1/limits")["limits"]}
+        limits = {each["limit"]: each for each in gateway.get("/v1/limits")["limits"]}
         self.assertEqual((limits["httpListenersMax"]["max"], limits["httpListenersMax"]["use"]), (2, 2))
         crowd.remove(readers[0])
         readers[0].close()

@@ -171,7 +171,7 @@ extension LimitName {
         case .httpConnectionsMax:
             .init(
                 256,
-                of: "and `http.listenersMax`",
+                of: "and listeners (`httpHandOversMax`, or `http.listenersMax` if `http` has a certificate)",
                 whenReached: "the connection that was idle longest is closed"
             )
         case .httpEventReadersMax: .init(32, whenReached: "the request is refused as `LIMIT_REACHED`")
