@@ -23,8 +23,9 @@ struct TakenSocket: Sendable {
         await withTaskCancellationHandler {
             let taken = channel.eventLoop.flatSubmit { () -> EventLoopFuture<TakenSocket?> in
                 guard Self.versions(of: channel) != nil else { return channel.eventLoop.makeSucceededFuture(nil) }
-                // It is sent when all before it is.
-                return channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer())).map { Self.takeNow(of: channel) }
+                // It is sent when all before it is. The channel is closed when it has told so, not while it does.
+                return channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer()))
+                    .flatMap { channel.eventLoop.submit { Self.takeNow(of: channel) } }
             }
             return try? await taken.get()
         } onCancel: {

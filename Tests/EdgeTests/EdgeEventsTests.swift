@@ -8,6 +8,7 @@ import Synchronization
 import SystemSupport
 import TestSupport
 import Testing
+import ZMTP
 
 @testable import Edge
 
