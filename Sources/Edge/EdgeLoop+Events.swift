@@ -9,8 +9,6 @@ internal import SystemSupport
 ///
 /// They hear a stream as a connection of ZMTP does, in a ring of their own framing. The loop reads nothing of them.
 extension EdgeLoop {
-    /// How long the last event of a listener may take, in nanoseconds; then its connection is closed without it.
-    static let farewell: UInt64 = 1_000_000_000
     /// So many reads at the most empty the kernel's buffer before a connection is closed whose peer gets its last event.
     private static let readsBeforeClosing = 8
 
@@ -58,6 +56,11 @@ extension EdgeLoop {
         self.write(bytes.span, index)
         guard self.connections.slots[index].phase != .free, self.connections.slots[index].output.isEmpty else { return }
         self.closeEnded(index)
+    }
+
+    /// Whether the last event of a connection has taken too long.
+    func isOverdue(_ index: Int) -> Bool {
+        self.now >= self.connections.slots[index].since + UInt64(self.settings.farewellMax.inMicroseconds) * 1_000
     }
 
     /// Closes a connection whose last event was sent.

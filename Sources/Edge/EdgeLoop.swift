@@ -273,7 +273,7 @@ package final class EdgeLoop {
         var closesLeft = Deadlines.closesPerIteration
         while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
             if self.connections.slots[index].phase == .ending {
-                guard self.now >= self.connections.slots[index].since + Self.farewell else { continue }
+                guard self.isOverdue(index) else { continue }
                 self.close(index)
             } else {
                 guard let reason = self.reasonToClose(of: index) else { continue }

@@ -17,6 +17,7 @@ package protocol EventListener: AnyObject, Sendable {
     /// A loop has the connection, and writes every notice above `last` from now on; called once, on the loop's thread.
     ///
     /// - Parameter connection: ends the connection; to be kept until then.
+    /// - Returns: what is sent first.
     func begin(_ connection: EventConnection) -> EventBeginning
 
     /// The loop has closed the connection; called once, on the loop's thread.

@@ -18,11 +18,9 @@ package enum NoticeFraming: Hashable, Sendable, CaseIterable {
     /// Appends the text of one event; what is no event has no text.
     func append(event text: [UInt8], to output: inout [UInt8]) {
         guard !text.isEmpty else { return }
-        guard self == .chunks else { return output += text }
-        output += Array(String(text.count, radix: 16).utf8)
-        output += Self.lineEnd
+        if self == .chunks { output += Array(String(text.count, radix: 16).utf8) + Self.lineEnd }
         output += text
-        output += Self.lineEnd
+        if self == .chunks { output += Self.lineEnd }
     }
 
     /// One event, framed.
@@ -39,8 +37,8 @@ package enum NoticeFraming: Hashable, Sendable, CaseIterable {
     /// Finds where a whole frame ends.
     ///
     /// - Parameters:
+    ///   - offset: where it begins.
     ///   - bytes: whole frames.
-    ///   - offset: where one of them begins.
     /// - Returns: where the next one begins; `nil`: there is no whole frame.
     @inline(__always)
     func end(ofFrameAt offset: Int, in bytes: Span<UInt8>) -> Int? {

@@ -190,6 +190,7 @@ final class LoopStand: Sendable {
         settings.handshakeTimeout = .seconds(3_600)
         settings.unusedTimeout = .seconds(3_600)
         settings.stalledTimeout = .seconds(3_600)
+        settings.farewellMax = .seconds(3_600)
         // Sessions that were begun come back after this time.
         settings.lease = .seconds(1_000_000)
         change(&settings)

@@ -260,10 +260,11 @@ struct ListenerRoutesTests {
     @Test func `a listener behind whose request another one comes stays at the server, which takes as many as may`()
         async throws
     {
-        try await self.run(configure: {
+        let configure: @Sendable (inout GatewayHTTPConfiguration) -> Void = {
             $0.listenersMax = 1
             $0.handsListenersOver = true
-        }) { running, peer in
+        }
+        try await self.run(configure: configure) { running, peer in
             // Those whose connections go to the loops are none of them.
             let events = try (0..<3).map { _ in try EventConnection(peer, "/v1/streams/radio1/listen") }
             for each in events { _ = try await each.next("joined") }

@@ -5,8 +5,8 @@ import CuecastWire
 import GatewayCore
 import GatewayTestKit
 import Logging
-import SystemSupport
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 import ZeroMQ

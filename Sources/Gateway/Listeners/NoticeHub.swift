@@ -83,7 +83,8 @@ final class NoticeHub: NoticeSink, Service {
 
         /// - Returns: whether it was one of those that get their notices from here.
         mutating func removeFromStream(_ reader: NoticeReader) -> Bool {
-            guard self.streams[reader.stream]?.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return false }
+            let id = ObjectIdentifier(reader)
+            guard self.streams[reader.stream]?.removeValue(forKey: id) != nil else { return false }
             if self.streams[reader.stream]?.isEmpty == true {
                 self.streams[reader.stream] = nil
                 self.heads.unsubscribed(reader.stream)

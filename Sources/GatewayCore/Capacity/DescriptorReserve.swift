@@ -25,6 +25,7 @@ package enum DescriptorReserve {
     /// How many listeners may hear notices over HTTP by TLS.
     ///
     /// - Parameter wanted: as configured; the default stands for ``encryptedListenersDefaultMax``.
+    /// - Returns: so many, where descriptors are enough.
     package static func encryptedListenersMax(_ wanted: Int) -> Int {
         wanted == LimitName.httpListenersMax.value ? Self.encryptedListenersDefaultMax : wanted
     }

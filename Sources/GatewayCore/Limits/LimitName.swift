@@ -185,11 +185,11 @@ extension LimitName {
         case .httpListenersMax:
             .init(
                 DescriptorReserve.listenersDefaultMax,
-                of: "and one for each connection at most; with a certificate for `http` \(DescriptorReserve.encryptedListenersDefaultMax), an eighth of the descriptors at most",
+                of: "and one for each connection at most; 1000 and an eighth of the descriptors if `http` has a certificate",
                 by: LimitSetting(
                     "http.listenersMax",
                     0...1_000_000,
-                    "listeners that get their notices over HTTP at a time; the default means \(DescriptorReserve.encryptedListenersDefaultMax) if `http` has a certificate"
+                    "listeners that get their notices over HTTP at a time; the default means 1000 if `http` has a certificate"
                 ),
                 whenReached: "the listener is refused as `LIMIT_REACHED`"
             )
