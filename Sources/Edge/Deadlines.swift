@@ -63,6 +63,8 @@ struct Deadlines {
             } else {
                 !slot.isUsed && now >= slot.since + self.unused ? .unused : nil
             }
+        // It has ended: the loop looks at it.
+        case .ending: nil
         }
     }
 }

@@ -10,6 +10,8 @@ struct EdgeNotice: Sendable {
     let stream: StreamID
     let sequence: UInt64
     let frame: [UInt8]
+    /// It as an event, for those who hear it so.
+    let text: EventText
     /// When the gateway received the request that led to it, by the gateway's clock.
     let made: Timestamp
 }
@@ -59,10 +61,23 @@ package final class EdgeInbox: Sendable {
         let endpoint: Int
     }
 
+    /// A connection of a listener that another server has accepted.
+    struct EventArrival: Sendable {
+        let descriptor: Int32
+        let listener: any EventListener
+        let framing: NoticeFraming
+    }
+
+    /// So many of them are opened in one iteration; each takes some 30 µs.
+    private static let eventArrivalsPerIteration = 8
+
     /// The input since the loop took it last.
     struct Content: Sendable {
         var batches: [NoticeBatch] = []
         var arrivals: [Arrival] = []
+        var eventArrivals: [EventArrival] = []
+        /// Listeners that have ended, with their last events.
+        var ends: [(peer: EdgePeer, text: [UInt8])] = []
         var wakesDelegate = false
         /// Whether all loops hold too many bytes, and this one most of them.
         var holdsTooMuch = false
@@ -112,6 +127,25 @@ package final class EdgeInbox: Sendable {
         }
     }
 
+    /// Hands the connection of a listener over that another server has accepted.
+    ///
+    /// How many wait here is bounded by how many such listeners there may be.
+    ///
+    /// - Returns: `false` where the loop has ended.
+    func put(_ arrival: EventArrival) -> Bool {
+        self.change { state in
+            if !state.hasEnded { state.content.eventArrivals.append(arrival) }
+            return !state.hasEnded
+        }
+    }
+
+    /// Has the loop end the connection of a listener, once for each.
+    func end(_ peer: EdgePeer, _ text: [UInt8]) {
+        self.change { state in
+            if !state.hasEnded { state.content.ends.append((peer, text)) }
+        }
+    }
+
     /// Calls ``EdgeDelegate/woken(in:)`` on the loop's thread.
     package func wakeDelegate() {
         self.change { $0.content.wakesDelegate = true }
@@ -140,21 +174,29 @@ package final class EdgeInbox: Sendable {
         }
     }
 
-    /// Takes all input.
+    /// Takes all input, but for arrivals of events beyond those of an iteration; where the loop stops, all of them.
     func take() -> Content {
-        self.state.withLock { state in
-            defer {
-                state.content = Content(isStopped: state.content.isStopped)
-                state.isSignalled = false
+        let (content, isMore) = self.state.withLock { state in
+            var content = state.content
+            var later: [EventArrival] = []
+            if !content.isStopped, content.eventArrivals.count > Self.eventArrivalsPerIteration {
+                later = Array(content.eventArrivals.dropFirst(Self.eventArrivalsPerIteration))
+                content.eventArrivals.removeLast(later.count)
             }
-            return state.content
+            state.content = Content(eventArrivals: later, isStopped: content.isStopped)
+            state.isSignalled = !later.isEmpty
+            return (content, !later.isEmpty)
         }
+        if isMore { self.wakeUp.signal() }
+        return content
     }
 
     /// The loop has ended, or never began.
     ///
-    /// - Parameter drop: is given each connection that no loop will serve, before the waiters for the end resume.
-    func end(_ drop: (Arrival) -> Void) {
+    /// - Parameters:
+    ///   - drop: is given each connection that no loop will serve, before the waiters for the end resume.
+    ///   - dropEvents: the same of connections that other servers accepted.
+    func end(_ drop: (Arrival) -> Void, _ dropEvents: (EventArrival) -> Void) {
         let (content, waiters) = self.state.withLock { state in
             state.hasEnded = true
             defer {
@@ -165,6 +207,7 @@ package final class EdgeInbox: Sendable {
         }
         for batch in content.batches { batch.settle(isTaken: false) }
         for arrival in content.arrivals { drop(arrival) }
+        for arrival in content.eventArrivals { dropEvents(arrival) }
         for waiter in waiters { waiter.resume() }
     }
 

@@ -7,13 +7,14 @@ internal import SystemSupport
 extension EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
-        let (address, endpoint) = (self.connections.slots[index].address, Int(self.connections.slots[index].endpoint))
+        let (address, label) = (self.connections.slots[index].address, self.label(of: index))
+        self.connections.slots[index].events?.listener.lost(reason)
         self.noteUpgradeEnd(index, reason)
         self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
         self.endWebSocket(index, reason)
         self.close(index)
-        self.count(reason, peer: address, on: self.shared.endpoints[endpoint].label)
+        self.count(reason, peer: address, on: label)
     }
 
     func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
@@ -39,17 +40,23 @@ extension EdgeLoop {
         let address = self.connections.slots[index].address
         if self.connections.slots[index].shared != nil { self.shared.leave(address, at: self.now) }
         self.hold(-self.connections.slots[index].bytesHeld)
-        let label = self.label(of: index)
+        let (label, events) = (self.label(of: index), self.connections.slots[index].events)
         self.connections.remove(index)
-        self.shared.counting.ended(on: label)
+        guard let events else { return self.shared.counting.ended(on: label) }
+        // It counts for as long as its listener is kept.
+        events.listener.lost(nil)
     }
 
     func label(of index: Int) -> MetricLabel {
-        self.shared.endpoints[Int(self.connections.slots[index].endpoint)].label
+        self.connections.slots[index].events != nil
+            ? .events : self.shared.endpoints[Int(self.connections.slots[index].endpoint)].label
     }
 
     /// Ends the subscriptions to streams that a connection may not hear any more; a joined session loses its connection.
+    ///
+    /// A listener that another server accepted is looked at where its leases are.
     func lookAtRules(_ index: Int) {
+        guard self.connections.slots[index].events == nil else { return }
         for each in self.connections.slots[index].subscriptions
         where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
             guard each.session == nil else { return self.close(index, .expired) }

@@ -9,8 +9,17 @@ extension EdgeLoop {
     // MARK: - Who hears what
 
     /// From now on a connection hears a stream: every notice that comes after this, and none from before.
-    func subscribe(_ index: Int, to id: StreamID) {
-        self.connections.slots[index].subscriptions.append(self.fanOut.add(index, to: id, at: self.clock.elapsed))
+    func subscribe(_ index: Int, to id: StreamID, _ framing: NoticeFraming = .frames) {
+        let subscription = self.fanOut.add(index, to: id, framing, at: self.clock.elapsed)
+        self.connections.slots[index].subscriptions.append(subscription)
+    }
+
+    /// A connection that hears one stream has everything up to a sequence: every notice above it follows, and none below.
+    func follow(_ sequence: UInt64, _ index: Int) {
+        let stream = self.connections.slots[index].subscriptions[0].stream
+        self.connections.slots[index].subscriptions[0].cursor
+            .follow(sequence, sent: self.fanOut.sequence(of: stream.id), end: stream.ring.end)
+        if self.connections.slots[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
     }
 
     /// Applies the changes that a request made to notices on its own connection; its answer was sent before.
@@ -33,9 +42,7 @@ extension EdgeLoop {
         }
         self.connections.slots[index].subscriptions[0].proof = proof
         let stream = self.connections.slots[index].subscriptions[0].stream
-        self.connections.slots[index].subscriptions[0].cursor
-            .follow(head.sequence, sent: self.fanOut.sequence(of: id), end: stream.ring.end)
-        if self.connections.slots[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
+        self.follow(head.sequence, index)
         guard self.connections.slots[index].subscriptions[0].isBehind else { return }
         self.connections.slots[index].subscriptions[0].isBehind = false
         stream.behindCount -= 1
@@ -66,12 +73,14 @@ extension EdgeLoop {
     /// Puts notices into the rings of their streams.
     func append(_ notices: [EdgeNotice]) {
         for notice in notices {
-            guard let stream = self.fanOut.noticed(notice, at: self.clock.elapsed) else { continue }
-            self.append(notice.frame, notice.sequence, to: stream)
+            if let stream = self.fanOut.noticed(notice, at: self.clock.elapsed) {
+                self.append(notice.frame, notice.sequence, to: stream)
+            }
+            if self.fanOut.hasEventStreams { self.append(notice, toEventsOf: notice.stream) }
         }
     }
 
-    private func append(
+    func append(
         _ frame: [UInt8],
         _ sequence: UInt64,
         to stream: EdgeStream,
@@ -164,6 +173,8 @@ extension EdgeLoop {
         if stream.ring.hasOverrun(cursor) {
             // Its position tells it that notices are missing.
             self.metrics.count(.limitsHit, .limit(.ringBytesMax))
+            // Readers of events need not look at positions.
+            guard self.connections.slots[index].events == nil else { return self.close(index, .slow) }
             self.connections.slots[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
@@ -216,11 +227,12 @@ extension EdgeLoop {
     func sendHeads() {
         for due in self.fanOut.takeRepeats(at: self.clock.elapsed) {
             let id = due.stream
+            let position = Position(epoch: self.settings.epoch, sequence: self.fanOut.sequence(of: id))
+            let head = Notice.head(position, sent: self.delegate.now)
+            if due.isForPushed, self.fanOut.hasEventStreams { self.append(head, toEventsOf: id) }
             guard let stream = self.fanOut.stream(id) else { continue }
             guard due.isForPushed || stream.pushedCount < stream.subscribers.count else { continue }
-            let position = Position(epoch: self.settings.epoch, sequence: self.fanOut.sequence(of: id))
-            let head = NoticeFrame.notice(.head(position, sent: self.delegate.now), stream: id)
-            let frame = Self.framed(head.encoded())
+            let frame = Self.framed(NoticeFrame.notice(head, stream: id).encoded())
             self.append(frame, position.sequence, to: stream, isForPushed: due.isForPushed)
             self.metrics.count(.headsSent)
         }

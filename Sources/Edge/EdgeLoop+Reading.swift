@@ -9,6 +9,7 @@ internal import ZMTP
 extension EdgeLoop {
     /// Reads once, and handles each whole message that was read.
     func readable(_ index: Int) {
+        if self.connections.slots[index].events != nil { return self.readEvents(index) }
         self.connections.slots[index].allowance.takeRead(self.limits, at: self.now)
         let kept = self.takeInput(index)
         // Bytes left by a pause are handled first, and nothing more is read meanwhile: they would grow from pause to pause.

@@ -129,6 +129,7 @@ extension EdgeLoop {
             self.hold(-output.count)
             self.connections.slots[index].output = []
             self.connections.slots[index].outputSent = 0
+            guard self.connections.slots[index].phase != .ending else { return self.closeEnded(index) }
             self.lift(.unread, index)
         }
         self.catchUp(index)

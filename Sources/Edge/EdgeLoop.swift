@@ -212,7 +212,7 @@ package final class EdgeLoop {
     }
 
     /// Adds a connection to its poller.
-    private func look(at index: Int) {
+    func look(at index: Int) {
         let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
         if !self.pollers.add(descriptor, key: key, self.connections.slots[index].look) { self.close(index) }
     }
@@ -238,6 +238,8 @@ package final class EdgeLoop {
             batch.settle(isTaken: true)
         }
         for arrival in content.arrivals { self.open(arrival) }
+        for arrival in content.eventArrivals { self.open(arrival) }
+        for end in content.ends { self.endEvents(end.peer, end.text) }
         if content.holdsTooMuch { self.boundBytes() }
         if content.wakesDelegate {
             self.delegate.woken(in: self)
@@ -270,8 +272,13 @@ package final class EdgeLoop {
     private func closeOverdue() {
         var closesLeft = Deadlines.closesPerIteration
         while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
-            guard let reason = self.reasonToClose(of: index) else { continue }
-            self.close(index, reason)
+            if self.connections.slots[index].phase == .ending {
+                guard self.isOverdue(index) else { continue }
+                self.close(index)
+            } else {
+                guard let reason = self.reasonToClose(of: index) else { continue }
+                self.close(index, reason)
+            }
             closesLeft -= 1
         }
     }

@@ -55,6 +55,8 @@ package struct EdgeSettings: Hashable, Sendable {
     package var syncInterval: Duration = .milliseconds(50)
     /// How often a stream's position is repeated when nothing else happens.
     package var headInterval: Duration = SettingDefaults.headInterval
+    /// How long the last event of a listener by server-sent events may take; then its connection is closed without it.
+    package var farewellMax: Duration = .seconds(1)
     /// How long a stop waits for peers to take what was answered.
     package var lingerMax: Duration = .seconds(1)
     /// Which run of the gateway this is; ticks say it.

@@ -48,6 +48,10 @@ package final class EdgeShared: NoticeSink {
     /// How many loops have subscribers of a stream.
     private let streams: Mutex<[StreamID: Int]> = Mutex([:])
     private let clock: @Sendable () -> Timestamp
+    /// Makes the text of a server-sent event of a notice.
+    let eventText: @Sendable (Notice) -> [UInt8]
+    /// Counts the listeners that other servers handed over: the loops get them in turn.
+    private let eventListeners = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - threads: how many loops there will be; at least one.
@@ -56,6 +60,7 @@ package final class EdgeShared: NoticeSink {
     ///   - metrics: counts what happens.
     ///   - counting: counts connections of all entrances.
     ///   - clock: the gateway's, which notices say when they were sent.
+    ///   - eventText: makes the text of a server-sent event of a notice.
     /// - Throws: where there are too many descriptors.
     package init(
         threads: Int,
@@ -63,7 +68,8 @@ package final class EdgeShared: NoticeSink {
         settings: EdgeSettings,
         metrics: MetricRegistry,
         counting: any ConnectionCounting,
-        clock: @escaping @Sendable () -> Timestamp
+        clock: @escaping @Sendable () -> Timestamp,
+        eventText: @escaping @Sendable (Notice) -> [UInt8] = { _ in [] }
     ) throws(SystemCallError) {
         self.endpoints = endpoints
         self.settings = settings
@@ -71,6 +77,7 @@ package final class EdgeShared: NoticeSink {
         self.cells = Cells(metrics)
         self.counting = counting
         self.clock = clock
+        self.eventText = eventText
         var inboxes: [EdgeInbox] = []
         for _ in 0..<max(1, threads) { inboxes.append(try EdgeInbox()) }
         self.inboxes = inboxes
@@ -99,6 +106,7 @@ package final class EdgeShared: NoticeSink {
                 stream: each.stream,
                 sequence: notice.position.sequence,
                 frame: EdgeLoop.framed(NoticeFrame.notice(notice, stream: each.stream).encoded()),
+                text: EventText(notice),
                 made: made
             )
         }
@@ -130,7 +138,7 @@ package final class EdgeShared: NoticeSink {
 
     /// A loop has ended, or its thread could not be started: no loop serves the connections that were handed to it.
     package func end(_ loop: Int) {
-        self.inboxes[loop].end { self.drop($0) }
+        self.inboxes[loop].end({ self.drop($0) }, { self.drop($0) })
     }
 
     /// Closes a connection that no loop serves.
@@ -138,6 +146,29 @@ package final class EdgeShared: NoticeSink {
         System.close(arrival.descriptor)
         if arrival.shared != nil { self.leave(arrival.address, at: System.monotonicNanoseconds()) }
         self.counting.ended(on: self.endpoints[arrival.endpoint].label)
+    }
+
+    /// Hands over the connection of a listener that another server has accepted and answered; the loops write its events from now on.
+    ///
+    /// - Parameters:
+    ///   - listener: whose it is; where no loop serves it any more, it is told at once.
+    ///   - descriptor: closed by the loop.
+    ///   - isChunked: whether the answer's body is in chunks; if not, it ends with the connection.
+    package func serve(_ listener: any EventListener, on descriptor: Int32, isChunked: Bool) {
+        let arrival = EdgeInbox.EventArrival(
+            descriptor: descriptor,
+            listener: listener,
+            framing: isChunked ? .chunks : .lines
+        )
+        let number = self.eventListeners.wrappingAdd(1, ordering: .relaxed).oldValue
+        let loop = Int(UInt(bitPattern: number) % UInt(self.inboxes.count))
+        if !self.inboxes[loop].put(arrival) { self.drop(arrival) }
+    }
+
+    private func drop(_ arrival: EdgeInbox.EventArrival) {
+        let bytes = arrival.framing.framed(event: arrival.listener.dropped()) + arrival.framing.end
+        _ = System.write(arrival.descriptor, bytes.span)
+        System.close(arrival.descriptor)
     }
 
     /// The number of iterations of each loop; it stops growing if the loop hangs.

@@ -39,6 +39,8 @@ struct EdgeSlot {
         case free
         case handshake
         case ready
+        /// Its listener has ended, and its last event waits.
+        case ending
     }
 
     var phase = Phase.free
@@ -83,6 +85,8 @@ struct EdgeSlot {
     var sessionBytes = 0
     /// The layer between its bytes and `connection`; `nil`: its endpoint is not for WebSocket.
     var webSocket: WebSocketLink?
+    /// The listener that it writes server-sent events to; `nil`: an endpoint accepted it.
+    var events: EventLink?
 
     init(generation: UInt32 = 0) {
         self.generation = generation

@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// A stream that at least one connection hears: its waiting notices and its subscribers.
+/// A stream that at least one connection hears in one framing: its waiting notices and its subscribers.
 ///
 /// A *round* goes over the subscribers and writes to each what waits for it. Notices that come meanwhile go out with the rest of
 /// the round, and to those before in another round: the more comes at once, the fewer writes.
@@ -14,6 +14,8 @@ final class EdgeStream {
     }
 
     let id: StreamID
+    /// How its notices stand on the connections of its subscribers.
+    let framing: NoticeFraming
     private(set) var ring: NoticeRing
     private let total: Total
     /// The slots of the connections that hear it, in no order.
@@ -31,9 +33,10 @@ final class EdgeStream {
     /// The end of the ring when the round began; everybody before `place` has got all up to here.
     private var roundEnd: NoticeRing.Cursor = 0
 
-    init(id: StreamID, ringBytesMax: Int, total: Total) {
+    init(id: StreamID, framing: NoticeFraming = .frames, ringBytesMax: Int, total: Total) {
         self.id = id
-        self.ring = NoticeRing(bytesMax: ringBytesMax)
+        self.framing = framing
+        self.ring = NoticeRing(bytesMax: ringBytesMax, framing: framing)
         self.total = total
     }
 

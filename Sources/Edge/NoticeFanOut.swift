@@ -8,10 +8,18 @@ internal import GatewayCore
 ///
 /// It does no I/O. Which stream writes next is the ``RunQueue``'s to say, and which of its connections the ``EdgeStream``'s.
 struct NoticeFanOut {
+    private struct Key: Hashable {
+        let id: StreamID
+        let framing: NoticeFraming
+    }
+
     private let shared: EdgeShared
     /// The most bytes of this loop's rings: each loop has a share of the limit of all.
     private let ringsBytesMax: Int
-    private var streams: [StreamID: EdgeStream] = [:]
+    /// Those that connections hear in each framing.
+    private var streams: [Key: EdgeStream] = [:]
+    /// How many of them are server-sent events: most gateways have none.
+    private var eventStreamCount = 0
     /// The bytes in its rings.
     private let rings = EdgeStream.Total()
     /// The last sequence that was sent, which a head notice may state: the board may be ahead.
@@ -32,19 +40,37 @@ struct NoticeFanOut {
 
     // MARK: - What connections hear
 
-    /// A stream that a connection hears; `nil`: none does.
-    func stream(_ id: StreamID) -> EdgeStream? { self.streams[id] }
+    /// A stream that a connection hears in a framing; `nil`: none does.
+    func stream(_ id: StreamID, _ framing: NoticeFraming = .frames) -> EdgeStream? {
+        self.streams[Key(id: id, framing: framing)]
+    }
+
+    /// Whether connections hear any stream as server-sent events.
+    var hasEventStreams: Bool { self.eventStreamCount > 0 }
 
     /// A connection hears a stream: every notice that comes after this, and none from before.
-    mutating func add(_ slot: Int, to id: StreamID, at elapsed: Timestamp) -> EdgeSlot.Subscription {
+    mutating func add(
+        _ slot: Int,
+        to id: StreamID,
+        _ framing: NoticeFraming = .frames,
+        at elapsed: Timestamp
+    ) -> EdgeSlot.Subscription {
         let stream: EdgeStream
-        if let known = self.streams[id] {
+        if let known = self.stream(id, framing) {
             stream = known
         } else {
-            stream = EdgeStream(id: id, ringBytesMax: self.shared.settings.ringBytesMax, total: self.rings)
-            self.streams[id] = stream
-            self.heads.subscribed(id, at: elapsed)
-            self.shared.subscribed(to: id)
+            stream = EdgeStream(
+                id: id,
+                framing: framing,
+                ringBytesMax: self.shared.settings.ringBytesMax,
+                total: self.rings
+            )
+            if !self.isHeard(id) {
+                self.heads.subscribed(id, at: elapsed)
+                self.shared.subscribed(to: id)
+            }
+            self.streams[Key(id: id, framing: framing)] = stream
+            if framing != .frames { self.eventStreamCount += 1 }
         }
         let place = stream.add(UInt32(slot))
         return EdgeSlot.Subscription(stream: stream, cursor: NoticeCursor(end: stream.ring.end), place: place)
@@ -67,11 +93,18 @@ struct NoticeFanOut {
         }
         if stream.subscribers.isEmpty {
             stream.clear()
-            self.streams[stream.id] = nil
+            self.streams[Key(id: stream.id, framing: stream.framing)] = nil
+            if stream.framing != .frames { self.eventStreamCount -= 1 }
+            guard !self.isHeard(stream.id) else { return moved }
             self.heads.unsubscribed(stream.id)
             self.shared.unsubscribed(from: stream.id)
         }
         return moved
+    }
+
+    /// Whether a connection hears a stream in any framing.
+    private func isHeard(_ id: StreamID) -> Bool {
+        NoticeFraming.allCases.contains { self.stream(id, $0) != nil }
     }
 
     /// Notices of a stream are pushed to one of the connections that hear it.
@@ -87,11 +120,11 @@ struct NoticeFanOut {
 
     /// A notice is sent.
     ///
-    /// - Returns: its stream, where a connection hears it.
+    /// - Returns: its stream, where a connection hears it as frames.
     mutating func noticed(_ notice: EdgeNotice, at elapsed: Timestamp) -> EdgeStream? {
         self.sent[notice.stream] = notice.sequence
         self.heads.noticed(notice.stream, at: elapsed)
-        return self.streams[notice.stream]
+        return self.stream(notice.stream)
     }
 
     /// The positions that are to be repeated now.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import ZMTP
-
 /// The notices of one stream that some connection has not taken yet, encoded and framed, one behind the other.
 ///
 /// Every connection has a cursor in it, always at the beginning of a frame; what is behind the cursor goes out as one write.
@@ -13,12 +11,14 @@ package struct NoticeRing: Sendable {
 
     /// The most bytes that wait.
     private let bytesMax: Int
+    private let framing: NoticeFraming
     private var bytes: [UInt8] = []
     /// The cursor of the first byte that is still there.
     package private(set) var start: Cursor = 0
 
-    package init(bytesMax: Int) {
+    package init(bytesMax: Int, framing: NoticeFraming = .frames) {
         self.bytesMax = bytesMax
+        self.framing = framing
     }
 
     /// The cursor behind the newest notice.
@@ -60,9 +60,8 @@ package struct NoticeRing: Sendable {
         let base = Int(cursor - self.start)
         var offset = base
         while offset < base + sent {
-            guard let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count)
-            else { break }
-            offset += header.headerBytes + header.bodyBytes
+            guard let next = self.framing.end(ofFrameAt: offset, in: self.bytes.span) else { break }
+            offset = next
         }
         return (Array(self.bytes[(base + sent)..<offset]), self.start + Cursor(offset))
     }
@@ -76,8 +75,7 @@ package struct NoticeRing: Sendable {
         let base = Int(cursor - self.start)
         if self.bytes.count - base <= bytesMax { return (self.bytes.count - base, self.end) }
         var offset = base
-        while let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count) {
-            let next = offset + header.headerBytes + header.bodyBytes
+        while offset < self.bytes.count, let next = self.framing.end(ofFrameAt: offset, in: self.bytes.span) {
             if offset > base, next - base > bytesMax { break }
             offset = next
         }
@@ -95,9 +93,8 @@ package struct NoticeRing: Sendable {
     package mutating func keep(atMost bytesMax: Int) {
         var offset = 0
         while offset < self.bytes.count, self.bytes.count - offset > bytesMax {
-            guard let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count)
-            else { break }
-            offset += header.headerBytes + header.bodyBytes
+            guard let next = self.framing.end(ofFrameAt: offset, in: self.bytes.span) else { break }
+            offset = next
         }
         self.bytes.removeFirst(offset)
         self.start += Cursor(offset)

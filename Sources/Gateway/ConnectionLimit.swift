@@ -114,6 +114,22 @@ final class ConnectionLimit: ConnectionCounting {
     @discardableResult
     func accepted(on socket: MetricLabel) -> Bool { self.add(1, socket) }
 
+    /// Takes a place for a connection that another server accepts, and that goes on as one of these.
+    ///
+    /// - Returns: `nil` where there is no room.
+    func takePlace(on socket: MetricLabel) -> ConnectionPlace? {
+        let isTaken = self.state.withLock { state in
+            guard !state.isFull, state.connections < self.connectionsMax else { return false }
+            self.change(&state, by: 1, socket)
+            return true
+        }
+        guard isTaken else {
+            self.metrics.count(.limitsHit, .limit(.connectionsMax))
+            return nil
+        }
+        return ConnectionPlace(on: socket, of: self)
+    }
+
     /// A connection has ended.
     func ended(on socket: MetricLabel) {
         self.add(-1, socket)
@@ -124,16 +140,20 @@ final class ConnectionLimit: ConnectionCounting {
     @discardableResult
     private func add(_ change: Int, _ socket: MetricLabel) -> Bool {
         self.state.withLock { state in
-            state.connections += change
-            state.open[socket, default: 0] += change
-            if change < 0 { state.ended -= change }
-            self.metrics.set(.connections, socket, to: state.open[socket] ?? 0)
-            if state.connections >= self.connectionsMax, !state.isFull {
-                self.fill(&state)
-            } else if state.isFull, state.connections < Self.reopening(after: state.fullAt) {
-                self.reopen(&state)
-            }
+            self.change(&state, by: change, socket)
             return !state.isFull
+        }
+    }
+
+    private func change(_ state: inout State, by change: Int, _ socket: MetricLabel) {
+        state.connections += change
+        state.open[socket, default: 0] += change
+        if change < 0 { state.ended -= change }
+        self.metrics.set(.connections, socket, to: state.open[socket] ?? 0)
+        if state.connections >= self.connectionsMax, !state.isFull {
+            self.fill(&state)
+        } else if state.isFull, state.connections < Self.reopening(after: state.fullAt) {
+            self.reopen(&state)
         }
     }
 
@@ -181,4 +201,17 @@ final class ConnectionLimit: ConnectionCounting {
             ]
         )
     }
+}
+
+/// A place among the connections of all sockets, until the last reference is released.
+final class ConnectionPlace: Sendable {
+    private let socket: MetricLabel
+    private let limit: ConnectionLimit
+
+    fileprivate init(on socket: MetricLabel, of limit: ConnectionLimit) {
+        self.socket = socket
+        self.limit = limit
+    }
+
+    deinit { self.limit.ended(on: self.socket) }
 }

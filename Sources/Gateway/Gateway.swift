@@ -290,8 +290,10 @@ extension Gateway {
     package var overview: StreamOverview { self.listenerParts.overview }
     /// How many of the process's descriptors are kept for connections over HTTP.
     package var httpConnectionsMax: Int { self.budget.httpConnectionsMax }
-    /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
+    /// How many listeners may hear their notices over HTTP.
     package var httpListenersMax: Int { self.budget.httpListenersMax }
+    /// How many descriptors are kept beside those for listeners at the HTTP server.
+    package var httpListenersServedMax: Int { self.budget.httpListenersServedMax }
     /// The most connections of listeners and broadcasters together.
     package var connectionsMax: Int { self.budget.limit.connectionsMax }
     var listenerService: ListenerService { self.listenerParts.service }

@@ -9,19 +9,26 @@ import NIOHTTP1
 /// HTTP/1.1 on a connection, and HTTP/1.0, whose connections end with their first answer.
 struct FirstHTTPChannel: HTTPChannelHandler {
     private let inner: HTTP1Channel
+    private let isPlain: Bool
 
-    init(responder: @escaping Responder, configuration: HTTP1Channel.Configuration) {
+    /// - Parameters:
+    ///   - responder: answers requests.
+    ///   - configuration: the bounds.
+    ///   - isPlain: whether nothing stands between the socket and HTTP.
+    init(responder: @escaping Responder, configuration: HTTP1Channel.Configuration, isPlain: Bool) {
         self.inner = HTTP1Channel(responder: responder, configuration: configuration)
+        self.isPlain = isPlain
     }
 
     var responder: Responder { self.inner.responder }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        self.inner.setup(channel: channel, logger: logger)
+        let isPlain = self.isPlain
+        return self.inner.setup(channel: channel, logger: logger)
             .flatMapThrowing { value in
                 let pipeline = channel.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(FirstVersions(), position: .after(decoder))
+                try pipeline.addHandler(FirstVersions(isPlain: isPlain), position: .after(decoder))
                 return value
             }
     }
@@ -39,7 +46,9 @@ struct FirstHTTPChannel: HTTPChannelHandler {
 ///
 /// Answers HTTP/1.0 in HTTP/1.0, which knows no chunks (RFC 9112 section 6.1): an answer whose length is not known ends with the
 /// connection.
-private final class FirstVersions: ChannelDuplexHandler, RemovableChannelHandler {
+///
+/// Knows whether the answer at hand can go on without the server (``TakenSocket``).
+final class FirstVersions: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -47,9 +56,26 @@ private final class FirstVersions: ChannelDuplexHandler, RemovableChannelHandler
 
     /// Of the requests that are not answered, in their order.
     private var versions = CircularBuffer<HTTPVersion>()
+    /// Whether the last of them has come in full.
+    private var hasWholeRequest = false
+    private let isPlain: Bool
+
+    /// - Parameter isPlain: whether nothing stands between the socket and HTTP.
+    init(isPlain: Bool) {
+        self.isPlain = isPlain
+    }
+
+    /// Whether the socket has nothing for the server but the one answer at hand.
+    var letsSocketGo: Bool { self.isPlain && self.versions.count == 1 && self.hasWholeRequest }
+
+    /// Whether the body of the answer at hand is in chunks.
+    var isChunked: Bool { self.versions.first != .http1_0 }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        let part = self.unwrapInboundIn(data)
+        if case .end = part { self.hasWholeRequest = true }
+        guard case .head(var head) = part else { return context.fireChannelRead(data) }
+        self.hasWholeRequest = false
         self.versions.append(head.version)
         guard head.version == .http1_0 || !head.isKeepAlive else { return context.fireChannelRead(data) }
         head.headers.replaceOrAdd(name: "Connection", value: "close")

@@ -44,8 +44,10 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// How often viewers are told how the gateway is, and counts.
     package var eventPeriod: Duration = .seconds(1)
 
-    /// The most listeners that hear notices; their connections come beside `connectionsMax`.
+    /// The most listeners that have their connections here; these come beside `connectionsMax`.
     package var listenersMax = 0
+    /// Whether the loops of the edge get those connections after the first event.
+    package var handsListenersOver = false
 
     package init(host: String = "127.0.0.1", port: Int = 7_480) {
         self.host = host
@@ -54,8 +56,9 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
 
     /// Takes no more connections than there are descriptors for, and lets so many of them wait for readers, or go on, that most are
     /// left.
-    package mutating func bound(connectionsMax: Int, listenersMax: Int) {
+    package mutating func bound(connectionsMax: Int, listenersMax: Int, handsListenersOver: Bool) {
         self.listenersMax = listenersMax
+        self.handsListenersOver = handsListenersOver
         self.connectionsMax = min(self.connectionsMax, connectionsMax)
         self.readersWaitingMax = min(self.readersWaitingMax, self.connectionsMax / 4)
         self.streamsMax = min(self.streamsMax, self.connectionsMax / 4)

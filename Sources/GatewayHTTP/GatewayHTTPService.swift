@@ -84,7 +84,7 @@ package struct GatewayHTTPService: Service {
         // Its lines for developers show all that a service is made of.
         serverLogger.logLevel = max(.info, serverLogger.logLevel)
         let connections = Connections(
-            // Listeners stay for long: as many others as before find room beside them.
+            // Listeners stay for long, or come all at once: as many others as before find room beside them.
             connectionsMax: configuration.connectionsMax + configuration.listenersMax,
             answerBytesMax: configuration.answerBytesMax,
             metrics: self.parts.metrics
@@ -142,7 +142,7 @@ package struct GatewayHTTPService: Service {
             )
         )
         guard let identity = self.identity else {
-            return HTTPServerBuilder { FirstHTTPChannel(responder: $0, configuration: http) }
+            return HTTPServerBuilder { FirstHTTPChannel(responder: $0, configuration: http, isPlain: true) }
         }
         let metrics = self.parts.metrics
         return HTTPServerBuilder { responder in

@@ -43,7 +43,7 @@ struct NegotiatedHTTPChannel: HTTPChannelHandler {
         http1: HTTP1Channel.Configuration,
         connections: Connections
     ) {
-        self.http1 = FirstHTTPChannel(responder: responder, configuration: http1)
+        self.http1 = FirstHTTPChannel(responder: responder, configuration: http1, isPlain: false)
         let handlers = http1.additionalChannelHandlers
         self.http2 = HTTP2Channel(
             responder: responder,

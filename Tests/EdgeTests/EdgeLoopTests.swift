@@ -263,7 +263,8 @@ struct EdgeLoopTests {
     /// A notice of 100 bytes.
     private func notice(_ sequence: UInt64, _ stream: StreamID) -> EdgeNotice {
         let frame = EdgeLoop.framed([UInt8](repeating: 7, count: 98))
-        return EdgeNotice(stream: stream, sequence: sequence, frame: frame, made: .init(microseconds: 1))
+        let text = EventText(.head(Position(epoch: 1, sequence: sequence), sent: .init(microseconds: 1)))
+        return EdgeNotice(stream: stream, sequence: sequence, frame: frame, text: text, made: .init(microseconds: 1))
     }
 
     @Test func `streams take turns, so that none waits for all subscribers of another`() throws {

@@ -166,6 +166,7 @@ final class LoopStand: Sendable {
         let closings: Mutex<[EdgeClosing]> = Mutex([])
         let goodKeys: Mutex<Set<KeyID>> = Mutex([KeyID(rawValue: 1), KeyID(rawValue: 2)])
         let rules: Mutex<(number: Int, rules: ListenerRules)> = Mutex((0, ListenerRules()))
+        let textsMade = Mutex(0)
     }
 
     let endpoint: String
@@ -189,6 +190,7 @@ final class LoopStand: Sendable {
         settings.handshakeTimeout = .seconds(3_600)
         settings.unusedTimeout = .seconds(3_600)
         settings.stalledTimeout = .seconds(3_600)
+        settings.farewellMax = .seconds(3_600)
         // Sessions that were begun come back after this time.
         settings.lease = .seconds(1_000_000)
         change(&settings)
@@ -207,7 +209,12 @@ final class LoopStand: Sendable {
             settings: settings,
             metrics: self.metrics,
             counting: self.counting,
-            clock: { Timestamp(microseconds: 1_000_000) }
+            clock: { Timestamp(microseconds: 1_000_000) },
+            eventText: { [recording] notice in
+                guard notice.kind != .head else { return Array(Self.headText.utf8) }
+                recording.textsMade.withLock { $0 += 1 }
+                return Array(Self.eventText(of: notice.position.sequence).utf8)
+            }
         )
         self.change { $0.protectedStreams = [StreamPattern(patterns)].compactMap(\.self) }
         for number in 0..<threads {
@@ -219,6 +226,17 @@ final class LoopStand: Sendable {
             }
         }
     }
+
+    /// How often the text of a notice was made.
+    var textsMade: Int { self.recording.textsMade.withLock { $0 } }
+
+    /// The text of a notice as an event.
+    static func eventText(of sequence: UInt64) -> String {
+        "id: \(sequence)\nevent: notice\ndata: \(String(repeating: "x", count: 200))\n\n"
+    }
+
+    /// The text of a repeated position as an event.
+    static let headText = "event: head\ndata: {}\n\n"
 
     /// A delegate for a loop that a test drives itself; outlives the loop.
     func makeDelegate() -> any EdgeDelegate { Echo(0, self.recording) }

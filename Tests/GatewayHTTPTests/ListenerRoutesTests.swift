@@ -34,6 +34,7 @@ struct ListenerRoutesTests {
         _ configuration: GatewayConfiguration = .forTests,
         origins: [String] = [],
         tokens: ListenerTokenCheck? = nil,
+        configure: @escaping @Sendable (inout GatewayHTTPConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (RunningGateway, HTTPPeer) async throws -> Void
     ) async throws {
         let workshop = try TokenWorkshop()
@@ -51,6 +52,7 @@ struct ListenerRoutesTests {
             var parts = Parts()
             parts.listeners = running.gateway.listeners
             parts.configuration.listenersMax = running.gateway.httpListenersMax
+            configure(&parts.configuration)
             parts.metrics = running.metrics
             parts.access = HTTPAccessHolder(access)
             try await parts.serve { peer in try await body(running, peer) }
@@ -252,6 +254,35 @@ struct ListenerRoutesTests {
                 try await Self.leave(running, peer)
                 for try await answer in tasks { #expect(answer.status == 200) }
             }
+        }
+    }
+
+    @Test func `a listener behind whose request another one comes stays at the server, which takes as many as may`()
+        async throws
+    {
+        let configure: @Sendable (inout GatewayHTTPConfiguration) -> Void = {
+            $0.listenersMax = 1
+            $0.handsListenersOver = true
+        }
+        try await self.run(configure: configure) { running, peer in
+            // Those whose connections go to the loops are none of them.
+            let events = try (0..<3).map { _ in try EventConnection(peer, "/v1/streams/radio1/listen") }
+            for each in events { _ = try await each.next("joined") }
+            try await until("the server has none of them") {
+                running.metrics.value(.connections, .events) == 3 && running.metrics.value(.connections, .http) == 0
+            }
+            let connection = try peer.connect()
+            let request = HTTPPeer.request("/v1/streams/radio1/listen", headers: ["Connection": "keep-alive"])
+            try connection.send(request + request)
+            try await until("it listens") { running.metrics.value(.httpListeners) == 4 }
+            let refused = try await peer.get("/v1/streams/radio1/listen")
+            #expect(refused.status == 503)
+            let problem: ProblemDocument = try refused.decoded()
+            #expect(problem.code == "LIMIT_REACHED" && problem.detail.contains("httpHandOversMax is 1"))
+            #expect(running.metrics.value(.limitsHit, .limit(.httpHandOversMax)) == 1)
+            #expect(running.metrics.value(.httpListeners) == 4)
+            try await running.broadcaster().publish("b", start: nil)
+            for each in events { _ = try await each.next("notice") }
         }
     }
 

@@ -6,6 +6,7 @@ import GatewayCore
 import GatewayTestKit
 import Logging
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 import ZeroMQ
@@ -55,6 +56,37 @@ struct ConnectionLimitTests {
             await peers[0].close()
             _ = try await late.next("a reply once there is room") { $0.count == 2 ? $0 : nil }
             try await until("one is gone") { running.metrics.value(.connectionsEnded, .requests) == 1 }
+        }
+    }
+
+    @Test func `listeners over HTTP take places among all connections, and one more is refused`() async throws {
+        try await self.station.run { running in
+            let stream = try StreamID("radio1")
+            @Sendable func listen() async throws(Refusal) -> ListenerEntrance.Subscription {
+                try await running.gateway.listeners.listen(
+                    .init(stream: stream, instance: 0),
+                    of: .random(),
+                    from: PeerAddress(ipv4: 0x7F00_0001)
+                )
+            }
+            let peer = try RawPeer(.dealer, in: running.network)
+            try await peer.connect(running.endpoints.requests)
+            try await until("it is connected") { running.metrics.value(.connections, .requests) == 1 }
+            var listening: [ListenerEntrance.Subscription] = []
+            for _ in 0..<3 { listening.append(try await listen()) }
+            #expect(running.metrics.value(.connections, .events) == 3)
+            let refusal = await #expect(throws: Refusal.self) { try await listen() }
+            #expect(refusal?.status == .limitReached && refusal?.sentence.contains("connectionsMax") == true)
+            #expect(running.metrics.value(.limitsHit, .limit(.connectionsMax)) >= 1)
+            // It is counted once, and given back once.
+            for each in listening { running.gateway.listeners.close(each.reader) }
+            running.gateway.listeners.close(listening[0].reader)
+            listening = []
+            try await until("their places are free") { running.metrics.value(.connections, .events) == 0 }
+            #expect(running.metrics.value(.connectionsEnded, .events) == 3)
+            listening.append(try await listen())
+            #expect(running.metrics.value(.connections, .events) == 1)
+            running.gateway.listeners.close(listening[0].reader)
         }
     }
 

@@ -204,7 +204,11 @@ extension GatewayProcess {
         guard let access = self.http.access, let address = configuration.http,
             var server = GatewayHTTPConfiguration(address: address)
         else { return nil }
-        server.bound(connectionsMax: self.gateway.httpConnectionsMax, listenersMax: self.gateway.httpListenersMax)
+        server.bound(
+            connectionsMax: self.gateway.httpConnectionsMax,
+            listenersMax: self.gateway.httpListenersServedMax,
+            handsListenersOver: configuration.handsListenersOver
+        )
         let (clock, http, logger) = (self.clock, self.http, self.outlets.logger)
         var parts = HTTPParts(
             of: self.gateway,

@@ -3,6 +3,7 @@
 
 import Edge
 import GatewayCore
+import GatewayDocuments
 
 /// The parts that serve listeners, by every transport.
 struct ListenerParts: Sendable {
@@ -43,7 +44,8 @@ struct ListenerParts: Sendable {
             settings: configuration.edgeSettings(instance: common.instance, epoch: epoch),
             metrics: common.metrics,
             counting: budget.limit,
-            clock: common.now
+            clock: common.now,
+            eventText: ListenerEventText.notice
         )
         let settings = configuration.requestSettings(instance: common.instance, checksTokens: keys.tokens != nil)
         let leases = SharedLeases(
@@ -85,11 +87,22 @@ struct ListenerParts: Sendable {
             self.service.mailboxes,
             edge: self.edge,
             hub: self.hub,
+            places: configuration.handsListenersOver ? budget.limit : nil,
             keys: keys.messages,
             metrics: common.metrics,
             now: common.now
         )
         self.overview = StreamOverview(log.holder, self.live)
+    }
+}
+
+extension ListenerParts {
+    /// What notices go to, in this order.
+    ///
+    /// A listener that a loop takes over from the hub has everything that the loop has sent: so the hub comes first where
+    /// connections are handed over. Else it has hundreds of readers, and those of the edge do not wait for them.
+    func sinks(_ configuration: GatewayConfiguration) -> [any NoticeSink] {
+        configuration.handsListenersOver ? [self.hub, self.edge] : [self.edge, self.hub]
     }
 }
 

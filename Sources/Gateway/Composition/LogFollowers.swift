@@ -43,7 +43,7 @@ struct LogFollowers: Sendable {
             BreakBoardService(
                 log,
                 observers: [desk, feed, self.breakChanges] + (log.catchUp.map { [$0] } ?? []),
-                sinks: [listeners.edge, listeners.hub],
+                sinks: listeners.sinks(configuration),
                 digests: digests,
                 traces: traces,
                 common: common

@@ -175,6 +175,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     /// Whether HTTP is served by TLS and not otherwise.
     package var encryptsHTTP: Bool { !self.httpCertificateFile.isEmpty }
+    /// Whether the connections of listeners over HTTP go to the loops of the edge.
+    package var handsListenersOver: Bool { !self.encryptsHTTP }
 
     /// The balancers before the listeners' ports; `nil`: none.
     var balancers: Balancers? {

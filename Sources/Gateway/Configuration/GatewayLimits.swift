@@ -42,6 +42,7 @@ extension Gateway {
     private func computedValue(of name: LimitName) -> Int? {
         switch name {
         case .connectionsMax: self.connectionsMax
+        case .httpHandOversMax: self.httpListenersServedMax
         case .httpListenersMax: self.httpListenersMax
         case .listenersMax: self.listenerService.listenersMax
         default: nil
@@ -56,7 +57,7 @@ extension Gateway {
         case .broadcastCallsWaitingMax: self.breakDesk.callsWaiting
         case .bytesWaitingMax: self.metrics.value(.bytesWaiting)
         case .connectionsMax:
-            [MetricLabel.notices, .requests, .webSocket, .broadcast]
+            [MetricLabel.notices, .requests, .webSocket, .broadcast, .events]
                 .reduce(0) { $0 + self.metrics.value(.connections, $1) }
         case .httpListenersMax: self.metrics.value(.httpListeners)
         case .listenersMax: self.metrics.value(.listeners)

@@ -42,6 +42,8 @@ package final class ListenerEntrance: Sendable {
     private let mailboxes: [ListenerMailbox]
     private let edge: EdgeShared
     private let hub: NoticeHub
+    /// Where listeners take places whose connections the loops serve; `nil`: their server keeps them.
+    private let places: ConnectionLimit?
     private let limits: Limits
     private let keyHolder: KeyHolder
     private let metrics: MetricRegistry
@@ -52,6 +54,7 @@ package final class ListenerEntrance: Sendable {
     ///   - mailboxes: of the desks.
     ///   - edge: counts what addresses take.
     ///   - hub: has the notices.
+    ///   - places: where listeners take places whose connections the loops serve; `nil`: their server keeps them.
     ///   - keys: the keys that sign and check.
     ///   - limits: how many may wait.
     ///   - metrics: counts limits.
@@ -60,6 +63,7 @@ package final class ListenerEntrance: Sendable {
         _ mailboxes: [ListenerMailbox],
         edge: EdgeShared,
         hub: NoticeHub,
+        places: ConnectionLimit? = nil,
         keys: KeyHolder,
         limits: Limits = Limits(),
         metrics: MetricRegistry,
@@ -68,6 +72,7 @@ package final class ListenerEntrance: Sendable {
         self.mailboxes = mailboxes
         self.edge = edge
         self.hub = hub
+        self.places = places
         self.keyHolder = keys
         self.limits = limits
         self.metrics = metrics
@@ -121,7 +126,10 @@ package final class ListenerEntrance: Sendable {
         let edge = self.edge
         let reader: NoticeReader
         do throws(Refusal) {
-            reader = try self.hub.register(session, on: join.stream, from: address) { edge.leave(admission) }
+            let place = try self.takePlace()
+            reader = try self.hub.register(session, on: join.stream, from: address, place: place) {
+                edge.leave(admission)
+            }
         } catch {
             edge.leave(admission)
             throw error
@@ -137,6 +145,28 @@ package final class ListenerEntrance: Sendable {
         self.hub.begin(reader, after: head.sequence, proof: proof, ticket: joined.ticket)
         return Subscription(joined: joined, gatewayTime: reply.gatewayTime, reader: reader)
     }
+
+    private func takePlace() throws(Refusal) -> ConnectionPlace? {
+        guard let places else { return nil }
+        guard let place = places.takePlace(on: .events) else { throw .noConnectionLeft }
+        return place
+    }
+
+    /// Hands the connection of a reader over to a loop, which closes it.
+    ///
+    /// The reader's tasks end; `close` does nothing from now on.
+    ///
+    /// - Parameters:
+    ///   - reader: one that `listen` gave, whose answer is sent up to the answer to its join.
+    ///   - descriptor: of a socket that nothing else uses.
+    ///   - isChunked: whether the answer's body is in chunks; if not, it ends with the connection.
+    package func serve(_ reader: NoticeReader, on descriptor: Int32, isChunked: Bool) {
+        reader.leaveTask()
+        self.edge.serve(LoopListener(reader, of: self.hub), on: descriptor, isChunked: isChunked)
+    }
+
+    /// Whether loops may serve the connections of listeners.
+    package var handsOver: Bool { self.places != nil }
 
     /// Joins a stream without waiting for notices: a player that comes for the ads of a break, and goes.
     ///
@@ -185,8 +215,10 @@ package final class ListenerEntrance: Sendable {
     /// The gateway's clock.
     package var gatewayTime: Timestamp { self.now() }
 
-    /// A reader goes; called once for each that `listen` gave.
-    package func close(_ reader: NoticeReader) { self.hub.end(reader, .gone) }
+    /// A reader goes, unless a loop serves it; called once for each that `listen` gave.
+    package func close(_ reader: NoticeReader) {
+        if !reader.hasLeftTask { self.hub.end(reader, .gone) }
+    }
 
     // MARK: - Requests
 
@@ -266,6 +298,13 @@ extension Refusal {
     static let tooManyConnections = Refusal(
         .limitReached,
         "This address has as many connections as it may (listeners.connectionsPerAddressMax).",
+        retryAfter: .seconds(10)
+    )
+
+    /// As many connections are open as may be.
+    static let noConnectionLeft = Refusal(
+        .limitReached,
+        "The gateway has as many connections as it may (connectionsMax).",
         retryAfter: .seconds(10)
     )
 

@@ -13,6 +13,9 @@ import SystemSupport
 /// too far behind, or take nothing for long. Such a reader knows by its position what it missed. The position is repeated as for
 /// connections that notices are pushed to. Leases are renewed for as long as a reader is there. Once a second the hub checks that
 /// the readers of a protected stream may still hear it, as the edge does.
+///
+/// A reader whose connection a loop of the edge serves (``LoopListener``) gets its notices there. Everything else about it is done
+/// here: its lease, its right, its end, and that it is counted.
 final class NoticeHub: NoticeSink, Service {
     /// The bounds and times of readers.
     struct Settings: Hashable, Sendable {
@@ -55,7 +58,10 @@ final class NoticeHub: NoticeSink, Service {
     }
 
     private struct State {
+        /// Those that get their notices from here, by stream.
         var streams: [StreamID: [ObjectIdentifier: NoticeReader]] = [:]
+        /// Those that get their notices from the loops of the edge.
+        var inLoops: [ObjectIdentifier: NoticeReader] = [:]
         /// Those that have joined.
         var sessions: [SessionID: NoticeReader] = [:]
         var addresses: [PeerAddress: Int] = [:]
@@ -66,6 +72,25 @@ final class NoticeHub: NoticeSink, Service {
         var rulesNumber = 0
         /// When readers are looked at next, in monotonic nanoseconds.
         var nextSecond: UInt64 = 0
+
+        /// All readers, wherever their notices come from.
+        var all: [NoticeReader] { self.streams.values.flatMap(\.values) + self.inLoops.values }
+
+        func has(_ reader: NoticeReader) -> Bool {
+            let id = ObjectIdentifier(reader)
+            return self.inLoops[id] != nil || self.streams[reader.stream]?[id] != nil
+        }
+
+        /// - Returns: whether it was one of those that get their notices from here.
+        mutating func removeFromStream(_ reader: NoticeReader) -> Bool {
+            let id = ObjectIdentifier(reader)
+            guard self.streams[reader.stream]?.removeValue(forKey: id) != nil else { return false }
+            if self.streams[reader.stream]?.isEmpty == true {
+                self.streams[reader.stream] = nil
+                self.heads.unsubscribed(reader.stream)
+            }
+            return true
+        }
     }
 
     /// How often it looks at what is due.
@@ -90,6 +115,7 @@ final class NoticeHub: NoticeSink, Service {
     ///   - session: the session that reads.
     ///   - stream: the stream to listen to.
     ///   - address: where it comes from.
+    ///   - place: its place among all connections; `nil`: its server counts it.
     ///   - left: called once when it is not here any more.
     /// - Returns: the reader, which keeps what comes from now on.
     /// - Throws: where there are too many.
@@ -97,6 +123,7 @@ final class NoticeHub: NoticeSink, Service {
         _ session: SessionID,
         on stream: StreamID,
         from address: PeerAddress,
+        place: ConnectionPlace? = nil,
         left: @escaping @Sendable () -> Void = {}
     ) throws(Refusal) -> NoticeReader {
         let reader = NoticeReader(
@@ -104,6 +131,7 @@ final class NoticeHub: NoticeSink, Service {
             on: stream,
             from: address,
             waitingMax: self.settings.noticesWaitingMax,
+            place: place,
             left: left
         )
         let refusal: Refusal? = self.state.withLock { state in
@@ -137,7 +165,7 @@ final class NoticeHub: NoticeSink, Service {
             renewal: System.monotonicNanoseconds() + interval
         )
         let before = self.state.withLock { state -> NoticeReader? in
-            guard state.streams[reader.stream]?[ObjectIdentifier(reader)] != nil else { return nil }
+            guard state.has(reader) else { return nil }
             return state.sessions.updateValue(reader, forKey: reader.session)
         }
         if let before { self.end(before, .replaced) }
@@ -145,17 +173,20 @@ final class NoticeHub: NoticeSink, Service {
         if !self.mayHear(reader) { self.end(reader, .expired) }
     }
 
+    /// A loop of the edge brings a reader its notices from now on; its end is still said here.
+    func moveToLoop(_ reader: NoticeReader) {
+        self.state.withLock { state in
+            if state.removeFromStream(reader) { state.inLoops[ObjectIdentifier(reader)] = reader }
+        }
+    }
+
     /// Ends a reader; the first reason stands.
     func end(_ reader: NoticeReader, _ reason: NoticeReaderEnd) {
         // It may have ended by itself, because it was too slow or its task was cancelled.
         reader.finish(reason)
         let wasHere = self.state.withLock { state in
-            let id = ObjectIdentifier(reader)
-            guard state.streams[reader.stream]?.removeValue(forKey: id) != nil else { return false }
-            if state.streams[reader.stream]?.isEmpty == true {
-                state.streams[reader.stream] = nil
-                state.heads.unsubscribed(reader.stream)
-            }
+            guard state.removeFromStream(reader) || state.inLoops.removeValue(forKey: ObjectIdentifier(reader)) != nil
+            else { return false }
             if state.sessions[reader.session] === reader { state.sessions[reader.session] = nil }
             let left = state.addresses[reader.address, default: 1] - 1
             state.addresses[reader.address] = left > 0 ? left : nil
@@ -166,7 +197,7 @@ final class NoticeHub: NoticeSink, Service {
         guard wasHere else { return }
         let end = reader.end ?? reason
         self.tools.metrics.count(.httpListenersEnded, end.metricLabel)
-        if end == .slow { self.tools.metrics.count(.limitsHit, .limit(.httpNoticesWaitingMax)) }
+        if end == .slow, !reader.hasLeftTask { self.tools.metrics.count(.limitsHit, .limit(.httpNoticesWaitingMax)) }
         reader.left()
     }
 
@@ -180,7 +211,7 @@ final class NoticeHub: NoticeSink, Service {
     func stop() {
         let readers = self.state.withLock { state in
             state.hasStopped = true
-            return state.streams.values.flatMap(\.values)
+            return state.all
         }
         for reader in readers { self.end(reader, .stopping) }
     }
@@ -256,7 +287,7 @@ final class NoticeHub: NoticeSink, Service {
         let (readers, hasChanged) = self.state.withLock { state in
             let hasChanged = rulesNumber != state.rulesNumber
             state.rulesNumber = rulesNumber
-            return (state.streams.values.flatMap(\.values), hasChanged)
+            return (state.all, hasChanged)
         }
         let stalled = UInt64(max(0, self.settings.stalledTimeout.inMicroseconds)) * 1_000
         let interval = self.renewalInterval

@@ -2,7 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
+import Edge
 package import GatewayCore
+import GatewayDocuments
 import Synchronization
 import SystemSupport
 
@@ -32,11 +34,25 @@ package final class PublishedNotice: Sendable {
 /// One listener that hears its stream's notices by another way than a connection of the edge.
 ///
 /// One task takes notices with `next`; another may wait for the end with `ended`, which comes also while the first one is stuck in
-/// sending.
+/// sending. Or its connection is handed over to a loop of the edge, which writes its notices from then on; then no task waits.
 package final class NoticeReader: Sendable {
     /// That a lease is to be renewed, and whose it is where that limits its beginning.
     struct Renewal: Sendable {
         let owner: LeaseOwner?
+    }
+
+    /// The part that brings the reader its notices.
+    private enum Server {
+        /// A task that takes them.
+        case task
+        /// A loop, which does not have the connection yet.
+        case loopSoon
+        /// A loop that has the connection.
+        case loop(EventConnection)
+        /// A loop that had it.
+        case loopBefore
+
+        var isTask: Bool { if case .task = self { true } else { false } }
     }
 
     /// The next step for a reader.
@@ -47,6 +63,7 @@ package final class NoticeReader: Sendable {
 
     private struct State {
         var follower: NoticeFollower<PublishedNotice>
+        var server = Server.task
         var taker: CheckedContinuation<Step, Never>?
         var watcher: CheckedContinuation<NoticeReaderEnd, Never>?
         /// Since when something waits, in monotonic nanoseconds; `nil`: nothing does.
@@ -62,7 +79,14 @@ package final class NoticeReader: Sendable {
             if let end = self.follower.end {
                 if let taker = self.taker.take() { wakes.taker = (taker, .ended(end)) }
                 if let watcher = self.watcher.take() { wakes.watcher = (watcher, end) }
+                if case .loop(let connection) = self.server {
+                    wakes.connection = (connection, end)
+                    self.server = .loopBefore
+                }
                 self.waitsSince = nil
+            } else if !self.server.isTask {
+                // The task that watched has nothing left to watch.
+                if let watcher = self.watcher.take() { wakes.watcher = (watcher, .gone) }
             } else if self.follower.hasWaiting, let taker = self.taker.take() {
                 self.waitsSince = nil
                 wakes.taker = (taker, .notices(self.follower.take()))
@@ -73,14 +97,16 @@ package final class NoticeReader: Sendable {
         }
     }
 
-    /// Continuations to resume outside the lock.
+    /// Continuations to resume, and a connection to end, outside the lock.
     private struct Wakes {
         var taker: (CheckedContinuation<Step, Never>, Step)?
         var watcher: (CheckedContinuation<NoticeReaderEnd, Never>, NoticeReaderEnd)?
+        var connection: (EventConnection, NoticeReaderEnd)?
 
         func resume() {
             if let (taker, step) = self.taker { taker.resume(returning: step) }
             if let (watcher, end) = self.watcher { watcher.resume(returning: end) }
+            if let (connection, end) = self.connection { connection.end(ListenerEventText.end(end)) }
         }
     }
 
@@ -89,6 +115,8 @@ package final class NoticeReader: Sendable {
     let address: PeerAddress
     /// Called once, when it is not in the hub any more.
     let left: @Sendable () -> Void
+    /// Its place among all connections, for as long as anything knows the reader; `nil`: its server counts it.
+    private let place: ConnectionPlace?
     private let state: Mutex<State>
 
     init(
@@ -96,11 +124,13 @@ package final class NoticeReader: Sendable {
         on stream: StreamID,
         from address: PeerAddress,
         waitingMax: Int,
+        place: ConnectionPlace? = nil,
         left: @escaping @Sendable () -> Void
     ) {
         self.session = session
         self.stream = stream
         self.address = address
+        self.place = place
         self.left = left
         self.state = Mutex(State(follower: NoticeFollower(waitingMax: waitingMax)))
     }
@@ -112,7 +142,7 @@ package final class NoticeReader: Sendable {
                 self.change { $0.taker = continuation }
             }
         } onCancel: {
-            self.finish(.gone)
+            self.cancelled()
         }
     }
 
@@ -123,12 +153,42 @@ package final class NoticeReader: Sendable {
                 self.change { $0.watcher = continuation }
             }
         } onCancel: {
-            self.finish(.gone)
+            self.cancelled()
+        }
+    }
+
+    /// Its task was cancelled: it has gone, unless a loop serves it.
+    private func cancelled() {
+        self.change { state in
+            if state.server.isTask { state.follower.finish(.gone) }
         }
     }
 
     /// Why it has ended; `nil`: it has not.
     package var end: NoticeReaderEnd? { self.state.withLock(\.follower.end) }
+
+    // MARK: - In a loop
+
+    /// Its connection goes to a loop: its tasks end, and it goes on.
+    func leaveTask() { self.change { $0.server = .loopSoon } }
+
+    /// Whether its connection went to a loop.
+    var hasLeftTask: Bool { self.state.withLock { !$0.server.isTask } }
+
+    /// A loop has its connection.
+    ///
+    /// - Returns: the notices that wait, and the sequence up to which it has everything with them; `nil`: it has ended.
+    func begin(_ connection: EventConnection) -> (notices: [PublishedNotice], last: UInt64)? {
+        self.state.withLock { state in
+            guard let begun = state.follower.handOver() else { return nil }
+            state.server = .loop(connection)
+            state.waitsSince = nil
+            return (begun.items, begun.last)
+        }
+    }
+
+    /// The loop has closed its connection.
+    func leaveLoop() { self.state.withLock { $0.server = .loopBefore } }
 
     // MARK: - From the hub
 

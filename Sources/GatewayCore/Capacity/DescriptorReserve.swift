@@ -14,10 +14,21 @@ package enum DescriptorReserve {
     /// How many connections HTTP may have where there are so many descriptors: an eighth of them, 16 at least, 256 at most.
     package static func httpConnectionsMax(of limit: Int) -> Int { min(max(16, limit / 8), 256) }
 
-    /// How many listeners may hear notices over HTTP where there are so many descriptors.
+    /// How many listeners may have connections at the HTTP server where there are so many descriptors.
     ///
     /// As many as are wanted, an eighth of the descriptors at most. They come beside the reserve.
     package static func httpListenersMax(_ wanted: Int, of limit: Int) -> Int { min(wanted, limit / 8) }
+
+    /// The most listeners over HTTP by TLS where the configuration names no number: each costs far more than others.
+    package static let encryptedListenersDefaultMax = 1_000
+
+    /// How many listeners may hear notices over HTTP by TLS.
+    ///
+    /// - Parameter wanted: as configured; the default stands for ``encryptedListenersDefaultMax``.
+    /// - Returns: so many, where descriptors are enough.
+    package static func encryptedListenersMax(_ wanted: Int) -> Int {
+        wanted == LimitName.httpListenersMax.value ? Self.encryptedListenersDefaultMax : wanted
+    }
 
     /// The most sessions where the configuration names no number and descriptors are enough.
     package static let listenersDefaultMax = 100_000

@@ -35,6 +35,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case httpConnectionsMax
     case httpEventReadersMax
     case httpEventTicketsMax
+    case httpHandOversMax
     case httpListenersMax
     case httpListenersPerAddressMax
     case httpNoticesWaitingMax
@@ -170,18 +171,25 @@ extension LimitName {
         case .httpConnectionsMax:
             .init(
                 256,
-                of: "and `http.listenersMax`",
+                of: "and listeners (`httpHandOversMax`, or `http.listenersMax` if `http` has a certificate)",
                 whenReached: "the connection that was idle longest is closed"
             )
         case .httpEventReadersMax: .init(32, whenReached: "the request is refused as `LIMIT_REACHED`")
         case .httpEventTicketsMax: .init(256, whenReached: "the request is refused as `LIMIT_REACHED`")
-        case .httpListenersMax:
+        case .httpHandOversMax:
             .init(
                 1_000,
+                of: "listeners over HTTP that are answered; an eighth of the descriptors at most",
+                whenReached: "the listener is refused as `LIMIT_REACHED`"
+            )
+        case .httpListenersMax:
+            .init(
+                DescriptorReserve.listenersDefaultMax,
+                of: "and one for each connection at most; 1000 and an eighth of the descriptors if `http` has a certificate",
                 by: LimitSetting(
                     "http.listenersMax",
                     0...1_000_000,
-                    "listeners that get their notices over HTTP at a time"
+                    "listeners that get their notices over HTTP at a time; the default means 1000 if `http` has a certificate"
                 ),
                 whenReached: "the listener is refused as `LIMIT_REACHED`"
             )

@@ -176,12 +176,12 @@ extension Metric {
             )
         case .listeners: .gauge("sessions with a live lease")
         case .connections:
-            .gauge("open connections", by: "socket", [.notices, .requests, .webSocket, .broadcast, .http])
+            .gauge("open connections", by: "socket", [.notices, .requests, .webSocket, .broadcast, .http, .events])
         case .connectionsEnded:
             .counter(
                 "connections that ended",
                 by: "socket",
-                [.notices, .requests, .webSocket, .broadcast, .http]
+                [.notices, .requests, .webSocket, .broadcast, .http, .events]
             )
         case .connectionsClosed:
             .counter(

@@ -91,6 +91,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")
     package static let webSocket = MetricLabel(text: "websocket")
+    package static let events = MetricLabel(text: "events")
     package static let upgrade = MetricLabel(text: "upgrade")
     package static let noUpgrade = MetricLabel(text: "no_upgrade")
     package static let subprotocol = MetricLabel(text: "subprotocol")

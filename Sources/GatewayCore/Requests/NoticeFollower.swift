@@ -41,11 +41,13 @@ package enum NoticeReaderEnd: Hashable, Sendable, CaseIterable {
 ///
 /// - `joining`: notices are kept; the answer will tell which of them are news.
 /// - `following`: each notice above `last` is news.
+/// - `handedOver`: another part brings each notice above `last`; nothing waits here.
 /// - `ended`: for good; nothing waits.
 package struct NoticeFollower<Item: Sendable>: Sendable {
     private enum State {
         case joining
         case following(last: UInt64)
+        case handedOver(last: UInt64)
         case ended(NoticeReaderEnd)
     }
 
@@ -66,7 +68,10 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
 
     /// The sequence up to which it was given everything; `nil`: it has not joined, or has ended.
     package var last: UInt64? {
-        if case .following(let last) = self.state { last } else { nil }
+        switch self.state {
+        case .following(let last), .handedOver(let last): last
+        case .joining, .ended: nil
+        }
     }
 
     /// Whether there is something to take.
@@ -84,7 +89,7 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
     /// A notice came by the feed, which brings those of a stream in order.
     package mutating func noticed(_ sequence: UInt64, _ item: Item) {
         switch self.state {
-        case .ended: return
+        case .ended, .handedOver: return
         case .joining: break
         case .following(let last):
             guard sequence > last else { return }
@@ -99,7 +104,7 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
     /// - Parameter make: is given the sequence up to which the reader has everything.
     /// - Returns: whether the reader gets it.
     package mutating func repeated(_ make: (_ last: UInt64) -> Item) -> Bool {
-        guard let last, self.waiting.isEmpty else { return false }
+        guard case .following(let last) = self.state, self.waiting.isEmpty else { return false }
         self.waiting.append((last, make(last)))
         return true
     }
@@ -109,6 +114,16 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
         guard self.last != nil else { return [] }
         defer { self.waiting.removeAll(keepingCapacity: true) }
         return self.waiting.map(\.item)
+    }
+
+    /// Hands a reader that has joined over to another part, which brings it each notice above `last` from now on.
+    ///
+    /// - Returns: what waits, oldest first, and `last`; `nil`: it has not joined, or has ended.
+    package mutating func handOver() -> (items: [Item], last: UInt64)? {
+        guard case .following(let last) = self.state else { return nil }
+        self.state = .handedOver(last: last)
+        defer { self.waiting = [] }
+        return (self.waiting.map(\.item), last)
     }
 
     /// Ends it; the first reason stands.

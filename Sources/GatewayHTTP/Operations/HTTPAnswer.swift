@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import GatewayDocuments
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -48,16 +49,7 @@ package struct HTTPAnswer: Sendable {
     }
 
     /// A document as JSON on one line, with its keys in order.
-    static func encoded(_ document: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return Array(try encoder.encode(document))
-        } catch {
-            // Only floating-point numbers that JSON does not have can fail, and no document has any.
-            preconditionFailure("a document could not be encoded: \(error)")
-        }
-    }
+    static func encoded(_ document: some Encodable) -> [UInt8] { document.json }
 
     static func problem(_ problem: Problem, requestID: String) -> HTTPAnswer {
         .json(
@@ -122,9 +114,15 @@ enum MediaType {
 /// Safety: `writer` is used by the task that makes the answer, and by its parent once that task has ended: never by two at a time.
 package final class HTTPStreamWriter: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
+    private let channel: any Channel
+    private var isTaken = false
 
-    init(_ writer: any ResponseBodyWriter) {
+    /// - Parameters:
+    ///   - writer: takes the pieces.
+    ///   - channel: of the request.
+    init(_ writer: any ResponseBodyWriter, on channel: any Channel) {
         self.writer = writer
+        self.channel = channel
     }
 
     /// Sends a piece, and returns once there is room for the next.
@@ -135,5 +133,17 @@ package final class HTTPStreamWriter: @unchecked Sendable {
         try await self.writer.write(ByteBuffer(bytes: bytes))
     }
 
-    func finish() async throws { try await self.writer.finish(nil) }
+    /// Takes the socket once everything that was written is sent; nothing is written here any more.
+    ///
+    /// - Returns: `nil` where the answer has to go on here.
+    func takeSocket() async -> TakenSocket? {
+        let socket = await TakenSocket.take(of: self.channel)
+        self.isTaken = socket != nil
+        return socket
+    }
+
+    /// Ends the answer, unless it goes on elsewhere.
+    func finish() async throws {
+        if !self.isTaken { try await self.writer.finish(nil) }
+    }
 }

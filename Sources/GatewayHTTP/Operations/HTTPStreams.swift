@@ -12,7 +12,7 @@ package enum StreamKind: Hashable, Sendable, CaseIterable {
     case operators
     /// Those who watch events.
     case viewers
-    /// Listeners, for as long as they listen.
+    /// Listeners, for as long as they listen, or until a loop of the edge has their connections.
     case listeners
 }
 
@@ -50,7 +50,10 @@ final class HTTPStreams: Sendable {
             switch kind {
             case .operators: (self.configuration.streamsMax, .httpStreamsMax, "streamsMax")
             case .viewers: (self.configuration.eventReadersMax, .httpEventReadersMax, "httpEventReadersMax")
-            case .listeners: (self.configuration.listenersMax, .httpListenersMax, "http.listenersMax")
+            case .listeners:
+                self.configuration.handsListenersOver
+                    ? (self.configuration.listenersMax, .httpHandOversMax, "httpHandOversMax")
+                    : (self.configuration.listenersMax, .httpListenersMax, "http.listenersMax")
             }
         let isTaken = self.counts.withLock { counts in
             guard counts[kind, default: 0] < maximum else { return false }

@@ -9,12 +9,11 @@ import SystemSupport
 
 /// The notices of one listener as server-sent events (HTML, section "Server-sent events").
 ///
-/// Its reader is closed with the last reference, also if its answer is never written.
+/// Where the connection is plain a loop of the edge has it after the first event, and writes the others. Else they are written here,
+/// and the reader is closed with the last reference, also if its answer is never written.
 final class ListenerEvents: Sendable {
     /// How long the last event may take before the answer is cut off.
     private static let farewell: Duration = .seconds(1)
-    /// The time after which a client without own settings reconnects, in milliseconds.
-    private static let retryMilliseconds = 2_000
 
     private let session: SessionID
     private let subscription: ListenerEntrance.Subscription
@@ -40,7 +39,7 @@ final class ListenerEvents: Sendable {
 
     deinit { self.listeners.close(self.subscription.reader) }
 
-    /// Writes events until one side ends the connection.
+    /// Writes events until one side ends the connection, or a loop has it.
     ///
     /// A peer that is stuck does not delay the end: its answer is cut off.
     func write(to writer: HTTPStreamWriter) async throws {
@@ -57,39 +56,19 @@ final class ListenerEvents: Sendable {
     }
 
     private func writeAll(to writer: HTTPStreamWriter) async throws {
-        let joined = JoinedDocument(self.subscription.joined, of: self.session, at: self.subscription.gatewayTime)
+        let (joined, reader) = (self.subscription.joined, self.subscription.reader)
         try await writer.write(
-            Array("retry: \(Self.retryMilliseconds)\n".utf8)
-                + Self.event("joined", id: "\(self.subscription.joined.head)", HTTPAnswer.encoded(joined))
+            ListenerEventText.joined(joined, of: self.session, at: self.subscription.gatewayTime)
         )
+        if self.listeners.handsOver, let socket = await writer.takeSocket() {
+            return self.listeners.serve(reader, on: socket.descriptor, isChunked: socket.isChunked)
+        }
         while true {
-            switch await self.subscription.reader.next() {
+            switch await reader.next() {
             case .notices(let notices):
-                try await writer.write(notices.flatMap { $0.encoded(Self.event) })
-            case .ended(let end):
-                let document = EndDocument(end)
-                return try await writer.write(
-                    Self.event("end", id: document.finalEventID, HTTPAnswer.encoded(document))
-                )
+                try await writer.write(notices.flatMap { $0.encoded(ListenerEventText.notice) })
+            case .ended(let end): return try await writer.write(ListenerEventText.end(end))
             }
         }
-    }
-
-    /// A notice as an event, made once for all readers.
-    private static func event(_ notice: Notice) -> [UInt8] {
-        self.event(
-            notice.kind == .head ? "head" : "notice",
-            id: "\(notice.position)",
-            HTTPAnswer.encoded(NoticeDocument(notice))
-        )
-    }
-
-    /// Whether the id of a reader's last event says that it must not listen again.
-    static func isFinal(_ lastEvent: String) -> Bool { lastEvent.hasPrefix(EndDocument.finalPrefix) }
-
-    /// JSON has no line breaks, so that the data is one line.
-    private static func event(_ name: String, id: String?, _ data: [UInt8]) -> [UInt8] {
-        let id = id.map { "id: \($0)\n" } ?? ""
-        return Array("\(id)event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
 }

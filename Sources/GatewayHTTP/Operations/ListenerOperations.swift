@@ -95,7 +95,7 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
         let stream = try call.stream()
         let lastEvent = call.header(.lastEventID) ?? call.query["lastEventId"]
         // An EventSource comes back after every end by itself. This answer stops it (HTML, "Server-sent events", section 9.2.1).
-        if let lastEvent, ListenerEvents.isFinal(lastEvent) {
+        if let lastEvent, ListenerEventText.isFinal(lastEvent) {
             return .nothing
         }
         // HEAD asks only whether there would be an answer: it begins nothing.

@@ -34,7 +34,7 @@ extension HTTPAnswer {
                 status: self.status,
                 headers: headers,
                 body: ResponseBody { writer in
-                    let pieces = HTTPStreamWriter(writer)
+                    let pieces = HTTPStreamWriter(writer, on: channel)
                     await Self.run(body, on: channel, pieces)
                     withExtendedLifetime(slot) {}
                     try await pieces.finish()

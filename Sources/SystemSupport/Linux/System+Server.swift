@@ -117,11 +117,25 @@ extension System {
             }
         }
         guard descriptor >= 0 else { return (-errno, IPAddress(ipv4: 0)) }
-        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        Self.set(descriptor, Int32(IPPROTO_TCP), Self.unsentBytesOption, Int32(Self.unsentBytesMax))
-        Self.set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
-        for (option, value) in Self.keepAlive { Self.set(descriptor, Int32(IPPROTO_TCP), option, value) }
+        Self.setOptions(descriptor)
         return (descriptor, Self.address(address))
+    }
+
+    /// Makes another descriptor of a connection that code of another library accepted, with the options that `accept` sets.
+    ///
+    /// - Returns: the descriptor, which does not block if the other one does not, or the negated errno.
+    package static func copyConnection(_ descriptor: Int32) -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return -errno }
+        Self.setOptions(copy)
+        return copy
+    }
+
+    private static func setOptions(_ connection: Int32) {
+        Self.set(connection, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        Self.set(connection, Int32(IPPROTO_TCP), Self.unsentBytesOption, Int32(Self.unsentBytesMax))
+        Self.set(connection, SOL_SOCKET, SO_KEEPALIVE, 1)
+        for (option, value) in Self.keepAlive { Self.set(connection, Int32(IPPROTO_TCP), option, value) }
     }
 
     private static func address(_ address: sockaddr_in6) -> IPAddress {
