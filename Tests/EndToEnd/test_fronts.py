@@ -43,25 +43,25 @@ class FrontTest(Proxies):
             text = text.replace(before, after)
         return text
 
-    def run_front(self, name, gateway, web_socket="127.0.0.1:1"):
-        """Runs a front before the server of HTTP there, and that of WebSocket; gives its address."""
+    def run_front(self, name, gateway, web_socket="127.0.0.1:1", **places):
+        """Runs a front before the server of HTTP there, and that of WebSocket, with further changes of its file; gives its address."""
         address = self.held()
         both = self.write("both.pem", self.read(self.certificate.certificate) + self.read(self.certificate.key))
         if name == "haproxy":
             text = self.shipped("haproxy.cfg", **{":443": address, "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
                                                   "/etc/haproxy/cuecast.pem": both,
-                                                  "log global": "log stdout format raw daemon", **PATIENT_HAPROXY})
-            self.run_server(program("haproxy"), "-db", "-f", self.write("haproxy.cfg", text), address=address)
+                                                  "log global": "log stdout format raw daemon", **PATIENT_HAPROXY, **places})
+            self.front = self.run_server(program("haproxy"), "-db", "-f", self.write("haproxy.cfg", text), address=address)
         else:
             text = self.shipped("nginx.conf", **{
                 "listen 443": f"listen {address}", "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
                 "gateway.example.com": NAME,
                 "/etc/nginx/cuecast.pem": self.certificate.certificate, "/etc/nginx/cuecast.key": self.certificate.key,
-                "/var/log/nginx/cuecast.log": os.path.join(self.folder, "nginx.access"), **PATIENT_NGINX})
+                "/var/log/nginx/cuecast.log": os.path.join(self.folder, "nginx.access"), **PATIENT_NGINX, **places})
             self.write("site.conf", text)
             path = self.write("nginx.conf", f"daemon off;\nmaster_process off;\npid {self.folder}/nginx.pid;\nerror_log stderr;\n"
                                             f"events {{}}\nhttp {{\n include {self.folder}/site.conf;\n}}\n")
-            self.run_server(program("nginx"), "-c", path, "-p", self.folder, address=address)
+            self.front = self.run_server(program("nginx"), "-c", path, "-p", self.folder, address=address)
         self.log = os.path.join(self.folder, "haproxy.log" if name == "haproxy" else "nginx.access")
         return address
 

@@ -57,8 +57,9 @@ class WebSocketAttack(Attack):
         return found["websocket"].removeprefix("ws://").partition("/")[0] if name == "websocket" else super().address(name)
 
     def connect(self, data=b"", protocols=b"ZWS2.0", **options):
-        """A connection whose upgrade is right; `data` follows the gateway's answer."""
-        return self.swarm.connect(self.address("websocket"), upgrade(protocols), after=data, **options)
+        """A connection whose upgrade is right; `data` follows the gateway's answer, behind the routing id where there is no mechanism."""
+        return self.swarm.connect(self.address("websocket"), upgrade(protocols),
+                                  after=(frame(LAST) if protocols == b"ZWS2.0" else b"") + data, **options)
 
 
 class HalfUpgrades(WebSocketAttack):
@@ -274,13 +275,17 @@ class Crowd(SocketChurn):
             "that comes. New ones take the place of those that are closed.")
     full, short = 5_000, 400
     seconds = 20
+    #: The answer to the upgrade and the gateway's routing id have fewer bytes, and every answer and every notice has more than are left.
+    opened_bytes = 170
 
     def run(self):
         answered = set()
 
         def heard(peer, data):
-            answered.add(peer)
-            self.facts["served_at_once"] = max(self.facts["served_at_once"], len(answered))
+            # More than the answer to the upgrade and the gateway's routing id: a reply, or what is published.
+            if peer.received > self.opened_bytes:
+                answered.add(peer)
+                self.facts["served_at_once"] = max(self.facts["served_at_once"], len(answered))
 
         def connect(number):
             make = self.subscriber if number % 2 else self.dealer
