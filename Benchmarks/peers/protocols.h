@@ -305,7 +305,7 @@ static size_t cuecastConsume(struct Connection *connection, const char *bytes, s
 }
 
 static size_t cuecastPublish(char *room, const char *payload, size_t size) {
-    static const char body[] = "{\"duration\":\"30s\",\"ads\":[{\"id\":\"a\",\"duration\":\"30s\",\"media\":[{\"url\":\"https://cdn.example.com/a.mp3\"}]}]}";
+    static const char body[] = "{\"cued\":true,\"duration\":\"30s\",\"ads\":[{\"id\":\"a\",\"duration\":\"30s\",\"media\":[{\"url\":\"https://cdn.example.com/a.mp3\"}]}]}";
     (void)size;
     return (size_t)sprintf(room, "PUT /v1/streams/bench/breaks/break-%.8s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
                                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
