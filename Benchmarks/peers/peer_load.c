@@ -304,8 +304,8 @@ static int notices(void) {
             wait(options.silence);
             double began = playRound(number++, 1);
             uint64_t count = arrivals ? arrivals : 1;
-            printf("%s{\"median_us\":%.1f,\"p99_us\":%.1f,\"last_us\":%.1f,\"received\":%llu}", round ? "," : "",
-                   (arrivalTimes[(count - 1) / 2] - began) * 1e6, (arrivalTimes[(count * 99 + 99) / 100 - 1] - began) * 1e6,
+            printf("%s{\"first_us\":%.1f,\"median_us\":%.1f,\"p99_us\":%.1f,\"last_us\":%.1f,\"received\":%llu}", round ? "," : "",
+                   (arrivalTimes[0] - began) * 1e6, (arrivalTimes[(count - 1) / 2] - began) * 1e6, (arrivalTimes[(count * 99 + 99) / 100 - 1] - began) * 1e6,
                    (arrivalTimes[count - 1] - began) * 1e6, (unsigned long long)arrivals);
         }
     }
