@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast demo-cluster lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-javascript test-web test-jetstream test-without-nats test-without-zeromq hostile crash jepsen watchers backups schedules fuzz fuzz-http \
+	test-tsan test-asan instructions test-javascript test-web web-crowd test-jetstream test-without-nats test-without-zeromq hostile crash jepsen watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -68,6 +68,10 @@ test-without-nats: ## builds the gateway and its tests where there is no libnats
 test-web: ## measures web content of advertisements in WebKit
 	@scripts/setup.sh test
 	@/usr/bin/python3 Tests/WebContent/test_web_content.py
+
+web-crowd: build ## has 200 listeners in tabs of Chromium miss and count nothing twice, whatever happens to them; ten minutes
+	@scripts/setup.sh test
+	@$(with_flags) be_patient; export CUECAST_WEB_LISTENERS=200; scripts/end-to-end.sh WebCrowd
 
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \

@@ -4,11 +4,14 @@
 
     python3 Benchmarks/compare_test.py
 """
+import contextlib
 import dataclasses
 import json
 import re
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
@@ -369,6 +372,47 @@ class PeerTests(unittest.TestCase):
             self.assertNotIn("{folder}", text)
             self.assertIn("listen 127.0.0.1:81 ", text)
         self.assertIn("127.0.0.1:81\n", peer_servers.NATS.format(port=81, folder="/folder"))
+
+    def channel(self):
+        """A server with one channel: what is posted goes to everybody who has upgraded. Gives its port."""
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listening.close)
+        subscribers = []
+
+        def serve(connection):
+            with contextlib.suppress(OSError), connection:
+                reader = connection.makefile("rb")
+                while line := reader.readline():
+                    headers = dict(each.decode().strip().lower().split(": ") for each in iter(reader.readline, b"\r\n"))
+                    if b"/socket" in line:
+                        self.assertEqual((headers["upgrade"], headers["sec-websocket-version"]), ("websocket", "13"))
+                        subscribers.append(connection)
+                        # A PING tells of nothing.
+                        connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x89\0")
+                        continue
+                    body = reader.read(int(headers["content-length"]))
+                    connection.sendall(b"HTTP/1.1 202 Accepted\r\n\r\n")
+                    size = bytes((len(body),)) if len(body) < 126 else b"\x7e" + len(body).to_bytes(2, "big")
+                    for each in subscribers:
+                        each.sendall(b"\x81" + size + body)
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=serve, args=[listening.accept()[0]], daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return listening.getsockname()[1]
+
+    def test_messages_by_web_socket_are_read_and_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            load = peer_servers.build_peer_load(folder)
+            for size in (125, 126, 4_096):
+                report = load.run("notices", "--protocol", "nchan-websocket", "--port", self.channel(), "--connections", 5,
+                                  "--silence", 0, "--count", 2, "--message-bytes", size)
+                self.assertEqual((report["lost"], report["repeated"], report["notice_bytes"]), (0, 0, size))
+                self.assertEqual([each["received"] for each in report["rounds"]], [5, 5])
+                self.assertTrue(all(0 < each["first_us"] <= each["median_us"] <= each["last_us"] for each in report["rounds"]))
 
     def test_peers_go_by_their_first_word(self):
         self.assertEqual(peers.parse(["--only", "nats,nginx"]).names, ["nats-server", "nginx with nchan"])

@@ -59,6 +59,11 @@ NCHAN_LOCATIONS = """
             nchan_channel_id bench;
             nchan_subscriber_first_message newest;
         }
+        location = /socket {
+            nchan_subscriber websocket;
+            nchan_channel_id bench;
+            nchan_subscriber_first_message newest;
+        }
         location = /pub {
             nchan_publisher;
             nchan_channel_id bench;

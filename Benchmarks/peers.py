@@ -11,6 +11,9 @@ Each server runs alone on the first core, with one thread where it lets one choo
 second. They take turns, and the gateway takes its turn too: ratios are the gateway's value over the peer's. What none of
 the others does for a notice, the gateway does in these figures too: it writes the break to its log before anybody hears.
 
+By WebSocket, one program reads the gateway and nchan and publishes to both over HTTP. Beside them `cuecast-load` measures the gateway by
+WebSocket and by ZMTP, as the other rows do.
+
 `scripts/setup.sh bench-peers` installs the servers. They run without privileges, from temporary folders, on free ports.
 """
 import argparse, json, os, resource, sys, time
@@ -20,11 +23,12 @@ sys.dont_write_bytecode = True
 import compare
 import measuring
 import rows
-from figures import BASELINE, COLUMNS, OURS, Figure, median
+from figures import BASELINE, COLUMNS, OURS, Figure, Goal, median
 from load_tool import LoadTool, cpu_per_million, cpu_watch, round_window
 from measuring import MeasurementError
 from peer_servers import BROKERS, HTTP_SERVER, build_peer_load, peer, versions
-from servers import LOAD, Servers, pinned
+from web_sockets import SETTINGS, at_web_socket, by_web_socket
+from servers import LOAD, Servers, pinned, temporary_folder
 
 class Round:
     """Measures the gateway and the peers in turn; who is first changes from round to round."""
@@ -131,9 +135,61 @@ def batch(bench, _, load, found):
         lambda: {"rate": rows.requests_of(bench, figure, "batch", count)}, theirs)
 
 
+#: The sides beside the gateway by WebSocket: nchan, and the gateway as `cuecast-load` measures it, which publishes over ZeroMQ.
+NCHAN, LOAD_WEB_SOCKET, LOAD_ZMTP = "nginx with nchan", "the gateway, cuecast-load by WebSocket", "the gateway, cuecast-load by ZMTP"
+
+#: So many messages one after the other, each after a silence; the first one does not count.
+MESSAGES = 4
+
+
+def web_socket(bench, _, load, found):
+    """One program reads both servers and publishes to both over HTTP, so that only the server differs."""
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    keys = {"median": ("median", "ms"), "p99": ("99th percentile", "ms"), "last": ("the last", "ms")}
+    names = [NCHAN, LOAD_WEB_SOCKET, LOAD_ZMTP]
+    figures_of(names, keys, found)
+    # What comes before it is the publication: over HTTP, and at the gateway onto the disk.
+    figures_of([NCHAN], {"first": ("the first", "ms")}, found)
+    for key in ("median", "p99"):
+        found[NCHAN, key].goal = Goal("<=", 0.60)
+    size = []
+
+    def values(report):
+        # The first message to be published over HTTP has servers load what they need for it.
+        return {key: median([each[f"{key}_us"] for each in report["rounds"][1:]]) / 1_000
+                for key in ("first", *keys) if f"{key}_us" in report["rounds"][0]}
+
+    def read(protocol, port, *words):
+        return load.run("notices", "--protocol", protocol, "--port", port, "--connections", count, "--pattern", "single",
+                        "--silence", scale.silence, "--count", MESSAGES, *words)
+
+    def ours():
+        with temporary_folder() as folder, bench.servers.gateway(*SETTINGS, data=folder) as (_, addresses):
+            report = read("cuecast-websocket", port_of(addresses["websocket"]), "--publish-port", port_of(addresses["http"]),
+                          "--publish-token-file", os.path.join(folder, "http-token"))
+        size.append(report["notice_bytes"])
+        return values(report)
+
+    def theirs(name):
+        if name == NCHAN:
+            with peer(BROKERS[NCHAN][0]) as (_, port):
+                return values(read("nchan-websocket", port, "--message-bytes", size[0] if size else 100))
+        with bench.servers.gateway(*SETTINGS) as (_, addresses):
+            tool, place = (by_web_socket(bench).load, at_web_socket(addresses)) if name == LOAD_WEB_SOCKET else (bench.load, addresses)
+            return values(tool.notices("single", place["notices"], broadcast=addresses["broadcast"], connections=count,
+                                       silence=scale.silence, count=MESSAGES))
+
+    Round(bench, names, found).run(ours, theirs)
+
+
+def port_of(address):
+    return int(address.rstrip("/").rpartition(":")[2])
+
+
 PEER_COLUMNS = tuple(name.replace("baseline", "theirs") for name in COLUMNS)
 
 ROWS = {"peers-single-notice": ("one message after silence to 9,000 subscribers", single),
+        "peers-websocket-notice": ("one message after silence to 9,000 listeners by WebSocket", web_socket),
         "peers-burst-1000": ("500 messages at once to 1,000 subscribers", burst),
         "peers-batch-1000": ("a batch's bytes, 1,000 connections", batch)}
 

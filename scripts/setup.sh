@@ -32,11 +32,11 @@ radio_packages=(icecast2 liquidsoap)
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the libraries of the clients without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 # And the command of OpenSSL, which makes certificates and is a peer, and HAProxy and nginx, which stand before the gateway. And Prometheus, whose promtool tests the alerts, and PyYAML. And Icecast, which sends titles to a watch. And WebKit with a screen that is none, for the scripts that
-# measure web content. And the programs that make networks for fault rounds. And Chromium with a typeface, for the pages that the gateway serves and the player on a page. And Node.js, which runs
+# measure web content. And Tinyproxy, through which pages reach the front as from an office. And the programs that make networks for fault rounds. And Chromium with a typeface, for the pages that the gateway serves and the player on a page. And Node.js, which runs
 # the tests of the JavaScript library, React for an example of it, and esbuild, which says how small it gets.
 test_packages=(
     chromium esbuild fonts-inter gir1.2-webkit2-4.1 haproxy icecast2 iproute2 libnginx-mod-stream nftables nginx-light node-react node-react-dom nodejs openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-venv python3-websockets python3-yaml python3-zmq
-    systemd valgrind xvfb
+    systemd tinyproxy-bin valgrind xvfb
 )
 
 # Packages of PyPI with the program of each: the check of the HTTP API's description, and the one that sends random requests by it.

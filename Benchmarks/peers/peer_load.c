@@ -16,11 +16,14 @@
 #include "protocols.h"
 
 static const char *help =
-    "usage: peer_load notices --protocol nats|mqtt|redis|nchan --port N --connections N [options]\n"
+    "usage: peer_load notices --protocol NAME --port N --connections N [options]\n"
     "       peer_load requests --port N --path PATH --connections N [options]\n"
     "\n"
     "Connects to 127.0.0.1 and prints one JSON object, as `cuecast-load notices` and `requests` do.\n"
     "\n"
+    "  --protocol NAME          nats, mqtt, redis, nchan (an EventSource), nchan-websocket or cuecast-websocket\n"
+    "  --publish-port N         where messages are published, if not at --port\n"
+    "  --publish-token-file F   the bearer token for it\n"
     "  --pattern single|burst   one message after a silence, or many at once (default single)\n"
     "  --message-bytes N        the length of a message, 8 to 4096 (default 100)\n"
     "  --silence SECONDS        before each single message (default 1)\n"
@@ -32,7 +35,7 @@ static const char *help =
     "Exits with 1 when messages were lost, repeated or out of order, 69 when the server does not answer.\n"
     "example: peer_load notices --protocol nats --port 4222 --connections 9000 --pattern burst\n";
 
-enum { messageBytesMin = 8, messageBytesMax = 4096, connectingMax = 256, readBytesMax = 1 << 18, eventsMax = 512 };
+enum { messageBytesMin = 8, messageBytesMax = 4096, connectingMax = 256, tokenBytesMax = 2048, readBytesMax = 1 << 18, eventsMax = 512 };
 static const double patienceSeconds = 120;
 
 struct Connection {
@@ -47,8 +50,8 @@ struct Connection {
 };
 
 static struct {
-    const char *mode, *protocol, *pattern, *path;
-    long port, connections, messageBytes, burst, count;
+    const char *mode, *protocol, *pattern, *path, *tokenFile;
+    long port, publishPort, connections, messageBytes, burst, count;
     double silence, duration, warmup;
 } options = {.pattern = "single", .messageBytes = 100, .burst = 500, .count = 1, .silence = 1, .duration = 10, .warmup = 2};
 
@@ -65,6 +68,9 @@ static uint64_t answers;
 static bool isRunning;
 static char request[roomMax];
 static size_t requestSize, replyBytes;
+static char token[tokenBytesMax + 1];
+// Of the last message that came.
+static size_t noticeBytes;
 
 __attribute__((format(printf, 2, 3), noreturn)) static void fail(int code, const char *format, ...) {
     va_list arguments;
@@ -104,12 +110,22 @@ void subscribed(struct Connection *connection) {
     connecting -= 1;
 }
 
+bool isSubscribed(const struct Connection *connection) { return connection->isReady; }
+
+bool isPublisher(const struct Connection *connection) { return connection->isPublisher; }
+
+const char *publishToken(void) { return token; }
+
 void received(struct Connection *connection, const char *payload, size_t size) {
     if (connection->isPublisher) { return; }
     char digits[messageBytesMin + 1] = {0};
     if (size != (size_t)options.messageBytes) { fail(1, "a message of %zu bytes instead of %ld", size, options.messageBytes); }
     memcpy(digits, payload, messageBytesMin);
-    uint64_t number = strtoull(digits, NULL, 16);
+    numbered(connection, strtoull(digits, NULL, 16), size);
+}
+
+void numbered(struct Connection *connection, uint64_t number, size_t size) {
+    noticeBytes = size;
     if (number < connection->next) {
         repeated += 1;
         return;
@@ -178,14 +194,15 @@ static void look(double seconds) {
 }
 
 static void openConnection(struct Connection *connection, const char *first, size_t size) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port),
+    long port = connection->isPublisher && options.publishPort ? options.publishPort : options.port;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int one = 1;
     connection->descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connection->descriptor < 0) { fail(69, "socket: %s", strerror(errno)); }
     setsockopt(connection->descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(connection->descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
-        fail(69, "cannot connect to port %ld: %s", options.port, strerror(errno));
+        fail(69, "cannot connect to port %ld: %s", port, strerror(errno));
     }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     if (epoll_ctl(poller, EPOLL_CTL_ADD, connection->descriptor, &event) < 0) { fail(70, "epoll_ctl: %s", strerror(errno)); }
@@ -264,7 +281,7 @@ static int notices(void) {
     for (size_t index = 0; index < sizeof protocols / sizeof *protocols; index += 1) {
         if (options.protocol && !strcmp(options.protocol, protocols[index].name)) { protocol = &protocols[index]; }
     }
-    if (!protocol) { fail(64, "--protocol must be nats, mqtt, redis or nchan; see --help"); }
+    if (!protocol) { fail(64, "--protocol must be one of those in --help"); }
     bool isBurst = !strcmp(options.pattern, "burst");
     char first[roomMax];
     openAll(first, protocol->subscribe(first));
@@ -272,8 +289,8 @@ static int notices(void) {
     openConnection(&publisher, first, protocol->greet(first));
     arrivalTimes = isBurst ? NULL : malloc((size_t)options.connections * sizeof *arrivalTimes);
     wait(0.1);
-    printf("{\"mode\":\"notices\",\"protocol\":\"%s\",\"pattern\":\"%s\",\"connections\":%ld,\"notice_bytes\":%ld,\"rounds\":[",
-           protocol->name, options.pattern, options.connections, options.messageBytes);
+    printf("{\"mode\":\"notices\",\"protocol\":\"%s\",\"pattern\":\"%s\",\"connections\":%ld,\"rounds\":[", protocol->name, options.pattern,
+           options.connections);
     uint64_t number = 0;
     for (long round = 0; round < options.count; round += 1) {
         if (isBurst) {
@@ -287,12 +304,12 @@ static int notices(void) {
             wait(options.silence);
             double began = playRound(number++, 1);
             uint64_t count = arrivals ? arrivals : 1;
-            printf("%s{\"median_us\":%.1f,\"p99_us\":%.1f,\"last_us\":%.1f,\"received\":%llu}", round ? "," : "",
-                   (arrivalTimes[(count - 1) / 2] - began) * 1e6, (arrivalTimes[(count * 99 + 99) / 100 - 1] - began) * 1e6,
+            printf("%s{\"first_us\":%.1f,\"median_us\":%.1f,\"p99_us\":%.1f,\"last_us\":%.1f,\"received\":%llu}", round ? "," : "",
+                   (arrivalTimes[0] - began) * 1e6, (arrivalTimes[(count - 1) / 2] - began) * 1e6, (arrivalTimes[(count * 99 + 99) / 100 - 1] - began) * 1e6,
                    (arrivalTimes[count - 1] - began) * 1e6, (unsigned long long)arrivals);
         }
     }
-    printf("],\"lost\":%llu,\"repeated\":%llu,\"own_cpu_seconds\":%.3f}\n", (unsigned long long)lost,
+    printf("],\"notice_bytes\":%zu,\"lost\":%llu,\"repeated\":%llu,\"own_cpu_seconds\":%.3f}\n", noticeBytes, (unsigned long long)lost,
            (unsigned long long)repeated, ownCPU());
     return lost || repeated ? 1 : 0;
 }
@@ -343,6 +360,8 @@ int main(int count, char **arguments) {
         else if (!strcmp(name, "--pattern")) { options.pattern = value; }
         else if (!strcmp(name, "--path")) { options.path = value; }
         else if (!strcmp(name, "--port")) { options.port = (long)number(name, value, 1, 65535); }
+        else if (!strcmp(name, "--publish-port")) { options.publishPort = (long)number(name, value, 1, 65535); }
+        else if (!strcmp(name, "--publish-token-file")) { options.tokenFile = value; }
         else if (!strcmp(name, "--connections")) { options.connections = (long)number(name, value, 1, 1000000); }
         else if (!strcmp(name, "--message-bytes")) { options.messageBytes = (long)number(name, value, messageBytesMin, messageBytesMax); }
         else if (!strcmp(name, "--burst")) { options.burst = (long)number(name, value, 1, 100000); }
@@ -354,6 +373,12 @@ int main(int count, char **arguments) {
     }
     if (!options.port || !options.connections) { fail(64, "--port and --connections are needed; see --help"); }
     if (strcmp(options.pattern, "single") && strcmp(options.pattern, "burst")) { fail(64, "--pattern must be single or burst"); }
+    if (options.tokenFile) {
+        FILE *file = fopen(options.tokenFile, "r");
+        if (!file || !fgets(token, sizeof token, file)) { fail(64, "--publish-token-file cannot be read"); }
+        token[strcspn(token, "\r\n")] = 0;
+        fclose(file);
+    }
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;

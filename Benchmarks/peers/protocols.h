@@ -17,8 +17,14 @@ struct Connection;
 
 // What a connection's bytes mean; implemented by the load itself.
 void subscribed(struct Connection *connection);
+bool isSubscribed(const struct Connection *connection);
+bool isPublisher(const struct Connection *connection);
 void received(struct Connection *connection, const char *payload, size_t size);
+// The same where the message has another length than the one that was published: its number alone.
+void numbered(struct Connection *connection, uint64_t number, size_t size);
 void answer(struct Connection *connection, const char *bytes, size_t size);
+// The bearer token that a publisher shows, at most 2,048 bytes; empty where none is needed.
+const char *publishToken(void);
 _Noreturn void broken(struct Connection *connection, const char *what);
 
 struct Protocol {
@@ -230,11 +236,89 @@ static size_t nchanPublish(char *room, const char *payload, size_t size) {
     return head + size;
 }
 
+// WebSocket (RFC 6455): an upgrade, then frames. What a server sends has no mask, and no server here splits a message.
+
+#define UPGRADE "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n"
+
+// Takes the answer to the upgrade, and then whole messages, each of which `take` gets; a publisher speaks plain HTTP.
+static size_t webSocketConsume(struct Connection *connection, const char *bytes, size_t size,
+                               void (*take)(struct Connection *, const char *, size_t)) {
+    if (isPublisher(connection)) { return nchanConsume(connection, bytes, size); }
+    size_t done = 0;
+    if (!isSubscribed(connection)) {
+        const char *end = memmem(bytes, size, "\r\n\r\n", 4);
+        if (!end) { return 0; }
+        if (strncmp(bytes, "HTTP/1.1 101", 12)) { broken(connection, bytes); }
+        subscribed(connection);
+        done = (size_t)(end - bytes) + 4;
+    }
+    while (size - done >= 2) {
+        const unsigned char *frame = (const unsigned char *)bytes + done;
+        size_t head = 2, length = frame[1];
+        if (length > 126) { broken(connection, "a frame with a mask, or of 64 KiB"); }
+        if (length == 126) {
+            if (size - done < 4) { return done; }
+            head = 4;
+            length = (size_t)frame[2] << 8 | frame[3];
+        }
+        if (size - done < head + length) { return done; }
+        switch (frame[0]) {
+        case 0x81: case 0x82: take(connection, (const char *)frame + head, length); break;
+        case 0x89: case 0x8A: break;
+        default: broken(connection, "a frame that is no message, or a part of one");
+        }
+        done += head + length;
+    }
+    return done;
+}
+
+// Nchan by WebSocket: a message of the channel is a message of text.
+
+static size_t nchanSocketSubscribe(char *room) {
+    return put(room, "GET /socket HTTP/1.1\r\nHost: bench\r\n" UPGRADE "\r\n");
+}
+
+static size_t nchanSocketConsume(struct Connection *connection, const char *bytes, size_t size) {
+    return webSocketConsume(connection, bytes, size, received);
+}
+
+// The gateway by WebSocket (ZWS 2.0, https://rfc.zeromq.org/spec/45/): a routing id, a subscription of the stream `bench`, both masked
+// with zeros; then notices. A break is published over HTTP, and its id has the message's number.
+
+static size_t cuecastSubscribe(char *room) {
+    size_t head = put(room, "GET / HTTP/1.1\r\nHost: bench\r\nSec-WebSocket-Protocol: ZWS2.0\r\n" UPGRADE "\r\n");
+    memcpy(room + head, "\x82\x81\0\0\0\0\0" "\x82\x88\0\0\0\0\0\1bench\0", 7 + 14);
+    return head + 7 + 14;
+}
+
+static void cuecastTake(struct Connection *connection, const char *payload, size_t size) {
+    // A repeated position tells of no break; the first message is the gateway's routing id.
+    const char *id = memmem(payload, size, "break-", 6);
+    if (!id || size - (size_t)(id - payload) < 14) { return; }
+    char digits[9] = {0};
+    memcpy(digits, id + 6, 8);
+    numbered(connection, strtoull(digits, NULL, 16), size);
+}
+
+static size_t cuecastConsume(struct Connection *connection, const char *bytes, size_t size) {
+    return webSocketConsume(connection, bytes, size, cuecastTake);
+}
+
+static size_t cuecastPublish(char *room, const char *payload, size_t size) {
+    static const char body[] = "{\"cued\":true,\"duration\":\"30s\",\"ads\":[{\"id\":\"a\",\"duration\":\"30s\",\"media\":[{\"url\":\"https://cdn.example.com/a.mp3\"}]}]}";
+    (void)size;
+    return (size_t)sprintf(room, "PUT /v1/streams/bench/breaks/break-%.8s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
+                                 "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                           payload, publishToken(), sizeof body - 1, body);
+}
+
 static const struct Protocol protocols[] = {
     {"nats", natsSubscribe, natsConsume, natsGreet, natsPublish},
     {"mqtt", mqttSubscribe, mqttConsume, mqttConnect, mqttPublish},
     {"redis", redisSubscribe, redisConsume, putNothing, redisPublish},
     {"nchan", nchanSubscribe, nchanConsume, putNothing, nchanPublish},
+    {"nchan-websocket", nchanSocketSubscribe, nchanSocketConsume, putNothing, nchanPublish},
+    {"cuecast-websocket", cuecastSubscribe, cuecastConsume, putNothing, cuecastPublish},
 };
 
 #endif

@@ -14,7 +14,7 @@ import harness, test_end_to_end
 #: So many classes at a time.
 PROCESSES = 4
 #: The classes that take longest. They go first, so that no processor is idle at the end.
-LONGEST = ("Dashboard", "WebTabs", "WebPlayer", "Schedules", "AdServers", "HTTPFuzz", "HTTP2", "CommandLine", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife",
+LONGEST = ("Dashboard", "WebTabs", "WebCrowd", "WebPlayer", "Schedules", "AdServers", "HTTPFuzz", "HTTP2", "CommandLine", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife",
            "LoadRun", "WatchHLS", "EndToEnd")
 
 

@@ -43,25 +43,25 @@ class FrontTest(Proxies):
             text = text.replace(before, after)
         return text
 
-    def run_front(self, name, gateway, web_socket="127.0.0.1:1"):
-        """Runs a front before the server of HTTP there, and that of WebSocket; gives its address."""
+    def run_front(self, name, gateway, web_socket="127.0.0.1:1", **places):
+        """Runs a front before the server of HTTP there, and that of WebSocket, with further changes of its file; gives its address."""
         address = self.held()
         both = self.write("both.pem", self.read(self.certificate.certificate) + self.read(self.certificate.key))
         if name == "haproxy":
             text = self.shipped("haproxy.cfg", **{":443": address, "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
                                                   "/etc/haproxy/cuecast.pem": both,
-                                                  "log global": "log stdout format raw daemon", **PATIENT_HAPROXY})
-            self.run_server(program("haproxy"), "-db", "-f", self.write("haproxy.cfg", text), address=address)
+                                                  "log global": "log stdout format raw daemon", **PATIENT_HAPROXY, **places})
+            self.front = self.run_server(program("haproxy"), "-db", "-f", self.write("haproxy.cfg", text), address=address)
         else:
             text = self.shipped("nginx.conf", **{
                 "listen 443": f"listen {address}", "127.0.0.1:7480": gateway, "127.0.0.1:7403": web_socket,
                 "gateway.example.com": NAME,
                 "/etc/nginx/cuecast.pem": self.certificate.certificate, "/etc/nginx/cuecast.key": self.certificate.key,
-                "/var/log/nginx/cuecast.log": os.path.join(self.folder, "nginx.access"), **PATIENT_NGINX})
+                "/var/log/nginx/cuecast.log": os.path.join(self.folder, "nginx.access"), **PATIENT_NGINX, **places})
             self.write("site.conf", text)
             path = self.write("nginx.conf", f"daemon off;\nmaster_process off;\npid {self.folder}/nginx.pid;\nerror_log stderr;\n"
                                             f"events {{}}\nhttp {{\n include {self.folder}/site.conf;\n}}\n")
-            self.run_server(program("nginx"), "-c", path, "-p", self.folder, address=address)
+            self.front = self.run_server(program("nginx"), "-c", path, "-p", self.folder, address=address)
         self.log = os.path.join(self.folder, "haproxy.log" if name == "haproxy" else "nginx.access")
         return address
 
@@ -125,12 +125,28 @@ class Fronts(FrontTest):
         said = until("it is a log", lambda: "GET 401" in (said := self.read(self.log)) and said)
         self.assertNotIn(self.token, said)
 
-    def check_web_socket(self, name):
-        """A listener of the web comes through the front, a page of another origin does not."""
+    def run_between(self, name, web_socket):
+        """Runs a proxy that speaks HTTP/1.1 in plain, as those of a data centre do, before the server of WebSocket there; gives its address."""
+        address = self.held()
+        if name == "haproxy":
+            text = (f"defaults\n mode http\n timeout connect 1h\n timeout client 1h\n timeout server 1h\n timeout tunnel 1h\n"
+                    f"listen between\n bind {address}\n server front {web_socket}\n")
+            self.run_server(program("haproxy"), "-db", "-f", self.write("between.cfg", text), address=address)
+        else:
+            text = (f"daemon off;\nmaster_process off;\npid {self.folder}/between.pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n access_log off;\n"
+                    f" server {{\n  listen {address};\n  location / {{\n   proxy_pass http://{web_socket};\n   proxy_http_version 1.1;\n"
+                    f"   proxy_set_header Upgrade $http_upgrade;\n   proxy_set_header Connection upgrade;\n   proxy_set_header Host $http_host;\n"
+                    f"   proxy_read_timeout 1h;\n   proxy_send_timeout 1h;\n  }}\n }}\n}}\n")
+            self.run_server(program("nginx"), "-c", self.write("between.conf", text), "-p", self.folder, address=address)
+        return address
+
+    def check_web_socket(self, name, between=None):
+        """A listener of the web comes through the front, and through another proxy behind it; a page of another origin does not."""
         web_socket = self.held()
         self.gateway = self.start("http.openReads=health", f"http.hosts={NAME}", f"listeners.webSocket={web_socket}",
                                   "listeners.webSocketPath=/listen")
-        address = self.run_front(name, self.gateway.addresses["http"], web_socket)
+        address = self.run_front(name, self.gateway.addresses["http"],
+                                 self.run_between(between, web_socket) if between else web_socket)
         broadcaster = Broadcaster(self.gateway)
         self.addCleanup(broadcaster.close)
 
@@ -164,6 +180,12 @@ class Fronts(FrontTest):
 
     def test_nginx_passes_web_socket_on(self):
         self.check_web_socket("nginx")
+
+    def test_haproxy_passes_web_socket_on_to_another_proxy(self):
+        self.check_web_socket("haproxy", between="nginx")
+
+    def test_nginx_passes_web_socket_on_to_another_proxy(self):
+        self.check_web_socket("nginx", between="haproxy")
 
     def wrapped(self, address, context):
         connection = context.wrap_socket(self.connect(address), server_hostname=NAME)

@@ -38,7 +38,7 @@ class Proxies(unittest.TestCase):
         return held.address
 
     def run_server(self, *command, address):
-        """Runs a server until the test is over; waits until it takes connections."""
+        """Runs a server until the test is over; waits until it takes connections, and gives its process."""
         log = open(os.path.join(self.folder, os.path.basename(command[0]) + ".log"), "w+")
         self.addCleanup(log.close)
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -56,6 +56,7 @@ class Proxies(unittest.TestCase):
             with socket.socket() as probe:
                 return probe.connect_ex((host, int(number))) == 0
         until(f"{command[0]} listens", listens)
+        return process
 
     def connect(self, address, trusted=None):
         plain = socket.create_connection(("127.0.0.1", port(address)), timeout=PATIENCE)

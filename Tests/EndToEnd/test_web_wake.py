@@ -10,6 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from chromium import Browser
 from harness import Broadcaster, broadcast_pb2, until
 from test_fronts import FrontTest
+from test_proxy import program
+from test_tls import port
 from web_page import OK, PageTest, Site
 
 SESSION = "window.listener.session"
@@ -151,7 +153,43 @@ class WebWake(PageTest):
 
 
 class WebFront(FrontTest):
-    """A page by https and wss through the shipped configuration of HAProxy, by the addresses that the library finds itself."""
+    """Pages by https and wss through the shipped configurations of fronts, by the addresses that the library finds itself."""
+
+    def check_behind_a_proxy(self, name):
+        """A page whose browser reaches the internet by a proxy alone listens by WebSocket, and its break is counted."""
+        office = self.held()
+        log = os.path.join(self.folder, "office.log")
+        # As it is installed, it lets browsers connect to the ports of TLS alone; here a test has chosen the port.
+        path = self.write("office.conf", f"Listen 127.0.0.1\nPort {port(office)}\nTimeout 86400\nLogFile \"{log}\"\nLogLevel Connect\nMaxClients 100\n")
+        self.run_server(program("tinyproxy"), "-d", "-c", path, address=office)
+        site = Site()
+        self.addCleanup(site.close)
+        # All of this machine's addresses are asked by the proxy, but the page's own.
+        browser = Browser("--ignore-certificate-errors", f"--proxy-server=http://{office}",
+                          f"--proxy-bypass-list=<-loopback>;{site.origin.removeprefix('http://')}")
+        self.addCleanup(browser.close)
+        web_socket = self.held()
+        self.gateway = self.start("http.hosts=127.0.0.1", f"listeners.webSocket={web_socket}", "listeners.webSocketPath=/listen",
+                                  f"listeners.webSocketOrigins={site.origin}", f"http.listenerOrigins={site.origin}")
+        address = self.run_front(name, self.gateway.addresses["http"], web_socket)
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        page = browser.page()
+        page.go(f"{site.origin}/examples/plain/index.html?gateway=https://{address}&webSocket=wss://{address}/listen&stream=s")
+        page.click("#toggle")
+        page.until("it listens by WebSocket", "window.listener?.state === 'listening' && window.listener.transport === 'webSocket'")
+        reply = broadcaster.publish("s", "b", [site.ad("first")], duration_ms=3_600_000)
+        self.assertEqual(reply.status, OK, reply)
+        page.until("it has the ads", "window.listener.book.breaks.get('b')?.batch")
+        self.assertEqual(broadcaster.ask(punch=broadcast_pb2.Punch(stream="s", break_id="b")).status, OK)
+        until("it is counted", lambda: self.gateway.report("s", "b")["first"]["played"] == 1)
+        self.assertIn(f"CONNECT {address} HTTP/1.1", self.read(log))
+
+    def test_a_page_behind_a_proxy_listens_through_haproxy(self):
+        self.check_behind_a_proxy("haproxy")
+
+    def test_a_page_behind_a_proxy_listens_through_nginx(self):
+        self.check_behind_a_proxy("nginx")
 
     def test_pages_behind_haproxy_miss_nothing_when_the_gateway_restarts(self):
         browser, site = Browser("--ignore-certificate-errors"), Site()

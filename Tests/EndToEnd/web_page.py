@@ -30,7 +30,8 @@ def tone(seconds):
 class Site(http.server.ThreadingHTTPServer):
     """What a radio station's web server has: the library with its examples, and the sounds of the ads."""
 
-    def __init__(self):
+    def __init__(self, overtime_seconds=None):
+        """`overtime_seconds`: how long the library waits for the end of a sound that goes on for longer than it should, where not as it is."""
         site = self
         #: By path: the sounds, and other files, each with its type.
         self.sounds, self.files = {}, {}
@@ -40,6 +41,9 @@ class Site(http.server.ThreadingHTTPServer):
         with open(os.path.join(LIBRARY, "src/player.js"), encoding="utf-8") as file:
             player, count = re.subn(r"(?m)^const LOADING_MAX_MS = [\d_]+;$", f"const LOADING_MAX_MS = {int(1_000 * PATIENCE)};", file.read())
         assert count == 1, "the library names another time that it waits for sounds"
+        if overtime_seconds is not None:
+            player, count = re.subn(r"(?m)^const OVERTIME_MS = [\d_]+;$", f"const OVERTIME_MS = {int(1_000 * overtime_seconds)};", player)
+            assert count == 1, "the library names another time after which a sound has failed"
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             def __init__(self, *arguments):

@@ -438,6 +438,10 @@ struct ConfigurationTests {
         #expect(!origins.admits("https://radio.example", host: "gateway.example"))
         #expect(!origins.admits("https://gateway.example:8443", host: "gateway.example"))
         #expect(!origins.admits("null", host: "gateway.example"))
+        // A gateway serves no such pages, whatever their host is called.
+        for scheme in ["capacitor", "file", "ws"] {
+            #expect(!origins.admits("\(scheme)://localhost", host: "localhost"))
+        }
         origins.replace(by: [.every])
         #expect(origins.admits("https://radio.example", host: "gateway.example"))
     }

@@ -10,7 +10,8 @@ P99_RATIO_MAX = 2.0
 KINDS = ("notice", "batch", "acknowledge")
 #: The effects that forged data must never have, as an attack counts them.
 FORGED = {"forged_counted": "forged outcomes were counted", "forged_joined": "forged tokens let a listener join",
-          "forged_served": "requests by forged tickets were served", "forged_answered": "forged headers got an answer"}
+          "forged_served": "requests by forged tickets were served", "forged_answered": "forged headers got an answer",
+          "forged_opened": "pages of other origins got a WebSocket"}
 #: An attack is told of by a counter that grew by more than twice what the honest listeners alone make of it, and this.
 TOLD_MIN = 10
 

@@ -57,8 +57,9 @@ class WebSocketAttack(Attack):
         return found["websocket"].removeprefix("ws://").partition("/")[0] if name == "websocket" else super().address(name)
 
     def connect(self, data=b"", protocols=b"ZWS2.0", **options):
-        """A connection whose upgrade is right; `data` follows the gateway's answer."""
-        return self.swarm.connect(self.address("websocket"), upgrade(protocols), after=data, **options)
+        """A connection whose upgrade is right; `data` follows the gateway's answer, behind the routing id where there is no mechanism."""
+        return self.swarm.connect(self.address("websocket"), upgrade(protocols),
+                                  after=(frame(LAST) if protocols == b"ZWS2.0" else b"") + data, **options)
 
 
 class HalfUpgrades(WebSocketAttack):
@@ -77,8 +78,8 @@ class HalfUpgrades(WebSocketAttack):
 
 class WrongUpgrades(WebSocketAttack):
     name, entrance = "websocket-wrong-upgrades", "WebSocket"
-    does = ("4,000 requests that open nothing: other methods, versions and subprotocols, keys that are none, pages of other origins, "
-            "heads of 20 KB and of 2,000 lines, a body, random bytes, TLS, ZMTP, and a request with bytes changed.")
+    does = ("4,000 requests that open nothing: other methods, versions and subprotocols, keys that are none, heads of 20 KB and of 2,000 "
+            "lines, a body, random bytes, TLS, ZMTP, and a request with bytes changed.")
     full, short = 4_000, 300
 
     def piece(self):
@@ -91,7 +92,6 @@ class WrongUpgrades(WebSocketAttack):
             upgrade(version=choose.choice((b"8", b"", b"13, 8", b"9" * 3_000))),
             upgrade(protocols=choose.choice((b"", b"mqtt", b"ZWS1.0", b"ZWS2.0/CURVE", b", " * 2_000))),
             upgrade(key=choose.choice((b"", b"short", base64.b64encode(choose.randbytes(17)), b"=" * 24))),
-            upgrade(extra=b"Origin: https://" + choose.choice((b"evil.example", b"gateway.evil.example", b"\xff\xfe")) + b"\r\n"),
             upgrade(extra=b"X: " + b"x" * 20_000 + b"\r\n"), upgrade(extra=b"X: x\r\n" * 2_000),
             upgrade(extra=b"Content-Length: 9223372036854775808\r\n") + choose.randbytes(1_000),
             choose.randbytes(choose.randrange(1, 4_096)), b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + choose.randbytes(506),
@@ -105,20 +105,45 @@ class WrongUpgrades(WebSocketAttack):
             lambda number: self.swarm.connect(self.address("websocket"), self.piece(), heard=answered), after=0.3)
 
 
+class WrongOrigins(WebSocketAttack):
+    name, entrance = "websocket-wrong-origins", "WebSocket"
+    does = ("4,000 requests that are right but come from pages of other origins: another host, a host that begins or ends as the gateway's "
+            "does, another port, `null`, nothing, two origins, the gateway's with a path, a user or letters that are none. Each that is let "
+            "in is counted as forged.")
+    full, short = 4_000, 300
+
+    def piece(self):
+        origin = self.random.choice((
+            b"https://evil.example", b"https://gateway.evil.example", b"https://evilgateway", b"https://gateway:81", b"null", b"",
+            b"https://evil.example, https://gateway", b"https://gateway, https://evil.example", b"https://gateway/listen",
+            b"https://user@gateway", b"https://gateway\xff", b"file://gateway", b"*", b"https://" + b"g" * 3_000))
+        # Two lines, the gateway's own first: the other one must not be overlooked.
+        twice = b"Origin: https://gateway\r\n" if self.random.random() < 0.1 else b""
+        return upgrade(extra=twice + b"Origin: " + origin + b"\r\n")
+
+    def run(self):
+        def answered(peer, data):
+            self.facts["opened" if data.startswith(b"HTTP/1.1 101") else "answered"] += 1
+
+        self.come_and_go(
+            lambda number: self.swarm.connect(self.address("websocket"), self.piece(), heard=answered), after=0.3)
+
+    def report(self):
+        return {**super().report(), "forged_opened": self.facts["opened"]}
+
+
 class WrongFrames(WebSocketAttack):
     name, entrance = "websocket-wrong-frames", "WebSocket"
-    does = ("4,000 connections that break the protocol after a good start: no mask, text, reserved bits and opcodes, lengths of 2^63 and "
-            "in a longer form than is needed, control frames in fragments or too long, a continuation of nothing, a message within a "
-            "message, 1,000 empty fragments, closes with wrong codes, flags that ZeroMQ has not, and random frames.")
+    does = ("4,000 connections that break the protocol after a good start: text, reserved bits and opcodes, lengths in a longer form than is "
+            "needed, control frames in fragments or too long, a continuation of nothing, a message within a message, 1,000 empty fragments, "
+            "closes with wrong codes, flags that ZeroMQ has not, and random frames.")
     full, short = 4_000, 400
 
     def piece(self):
         choose = self.random
         join = attacks.encoded(1, self.session(), join=attacks.listener_pb2.Join(stream=self.context["streams"][0]))
         return choose.choice((
-            frame(LAST + b"x", masked=False), frame(b"hello", FINAL | TEXT), frame(LAST, 0xC2), frame(LAST, 0x92),
-            frame(b"", FINAL | choose.randrange(3, 8)),
-            header(FINAL | BINARY, 1 << 63, long=8) + bytes(2_000), header(FINAL | BINARY, (1 << 62) + 5, long=8),
+            frame(b"hello", FINAL | TEXT), frame(LAST, 0xC2), frame(LAST, 0x92), frame(b"", FINAL | choose.randrange(3, 8)),
             header(FINAL | BINARY, 5, long=8) + LAST + b"\1abc", header(FINAL | BINARY, 5, long=2) + LAST + b"\1abc",
             frame(b"x", PING), frame(bytes(126), FINAL | PING), frame(b"x", CLOSE), frame(b"x", FINAL | CONTINUATION),
             frame(LAST + b"\1a", BINARY) + frame(LAST, FINAL | BINARY), frame(LAST, BINARY) + frame(b"", CONTINUATION) * 1_000,
@@ -133,22 +158,88 @@ class WrongFrames(WebSocketAttack):
             else self.connect(ready(b"DEALER") + self.piece(), b"ZWS2.0/NULL"), after=0.3)
 
 
-class EndlessFrames(WebSocketAttack):
-    name, entrance = "websocket-endless-frames", "WebSocket"
-    does = ("Frames without end, as fast as they are taken, on eight connections: a message in empty fragments, one in fragments of 8 KiB, "
-            "PINGs, and PONGs that nothing asked for; half never read. New ones take the place of those that are closed.")
-    full, short = 32 << 30, 16 << 20
+class UnmaskedFrames(WebSocketAttack):
+    name, entrance = "websocket-unmasked-frames", "WebSocket"
+    does = ("4,000 connections whose frames are right but have no mask: a subscription, a join, an empty frame, a PING, a PONG, a close, a "
+            "fragment, and a frame with a mask before one without; and frames without end as fast as they are taken.")
+    full, short = 4_000, 300
 
     def run(self):
-        blocks = [frame(b"", CONTINUATION) * 10_000, frame(bytes(8_192), CONTINUATION) * 16,
-                  frame(b"p" * 100, FINAL | PING) * 600, frame(b"", FINAL | PONG) * 10_000]
+        stream = self.context["streams"][0]
+        join = attacks.encoded(1, self.session(), join=attacks.listener_pb2.Join(stream=stream))
+        bare = lambda payload, first=FINAL | BINARY: frame(payload, first, masked=False)
+        pieces = (bare(LAST + b"\1" + stream.encode() + b"\0"), bare(MORE) + bare(LAST + join), bare(b""), bare(b"p", FINAL | PING),
+                  bare(b"p", FINAL | PONG), bare(b"\x03\xe8", FINAL | CLOSE), bare(LAST, BINARY), frame(MORE) + bare(LAST + join))
+        endless = bare(bytes(8_192)) * 16
 
         def connect(number):
-            begins = frame(LAST, BINARY) if number % 4 < 2 else b""
-            return self.connect(begins, refill=self.refill_with_fact, fact=blocks[number % 4], reading=number % 8 < 4)
+            piece = self.random.choice(pieces)
+            return self.connect(piece, refill=(lambda _: endless) if number % 4 == 0 else None)
+
+        self.come_and_go(connect, after=0.3)
+
+
+class GiantFrames(WebSocketAttack):
+    name, entrance = "websocket-giant-frames", "WebSocket"
+    does = ("200 connections, each with a frame of 17,000 up to 2^64 bytes: its header, and then its payload without end, as fast as it is taken; a "
+            "fifth sends its payload a byte a second, a fifth has a frame of the largest size that is allowed and never its last byte. "
+            "New ones take the place of those that are closed, 500 a second at most.")
+    full, short = 200, 60
+    sizes = (17_000, 1 << 20, (1 << 31) - 1, 1 << 32, (1 << 62) + 5, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+    #: A request that is larger is refused (requestFrameBytesMax).
+    allowed_bytes = 16_384
+
+    def run(self):
+        block = bytes(65_536)
+        self.trickle()
+
+        def connect(number):
+            if number % 5 == 0:
+                return self.connect(header(FINAL | BINARY, self.allowed_bytes) + LAST + bytes(self.allowed_bytes - 2))
+            begins = header(FINAL | BINARY, self.random.choice(self.sizes))
+            if number % 5 == 1:
+                return self.connect(begins, fact=iter(bytes(60)))
+            return self.connect(begins + LAST, refill=lambda _: block, reading=number % 5 < 4)
+
+        self.keep_open(self.amount, connect, 500)
+
+
+class Endless(WebSocketAttack):
+    """Eight connections that send the same again and again, as fast as it is taken, half of them without ever reading."""
+
+    def keep_sending(self, kinds):
+        """`kinds`: what a connection sends first, and what it repeats."""
+        def connect(number):
+            begins, block = kinds[number % len(kinds)]
+            return self.connect(begins, refill=self.refill_with_fact, fact=block, reading=number // len(kinds) % 2 == 0)
 
         # Enough of each kind that a counter of those that are closed tells of it.
         self.keep_open(48 if self.context["short"] else 8, connect, 100)
+
+
+class EndlessFragments(Endless):
+    name, entrance = "websocket-endless-fragments", "WebSocket"
+    does = ("Messages in fragments without end, as fast as they are taken, on eight connections: empty ones, of one byte, of 8 KiB, and of one byte "
+            "with PINGs in between; half never read. New ones take the place of those that are closed, 100 a second at most.")
+    full, short = 32 << 30, 8 << 20
+
+    def run(self):
+        begins = frame(LAST, BINARY)
+        self.keep_sending([(begins, frame(b"", CONTINUATION) * 10_000), (begins, frame(b"x", CONTINUATION) * 8_000),
+                           (begins, frame(bytes(8_192), CONTINUATION) * 16),
+                           (begins, (frame(b"x", CONTINUATION) + frame(b"p", FINAL | PING)) * 5_000)])
+
+
+class EndlessPings(Endless):
+    name, entrance = "websocket-endless-pings", "WebSocket"
+    does = ("Control frames without end, as fast as they are taken, on eight connections: PINGs of 100 bytes, empty ones, PONGs that nothing asked "
+            "for, and PINGs within a message; half never read. New ones take the place of those that are closed, 100 a second at most.")
+    full, short = 32 << 30, 8 << 20
+
+    def run(self):
+        ping = frame(b"p" * 100, FINAL | PING) * 600
+        self.keep_sending([(b"", ping), (b"", frame(b"", FINAL | PING) * 10_000), (b"", frame(b"", FINAL | PONG) * 10_000),
+                           (frame(LAST, BINARY), ping)])
 
 
 class SlowSockets(WebSocketAttack, SlowReaders):
@@ -168,24 +259,50 @@ class SlowSockets(WebSocketAttack, SlowReaders):
 
 class SocketChurn(WebSocketAttack, Churn):
     name, entrance = "websocket-churn", "WebSocket"
-    does = ("40,000 connections that open, subscribe the listeners' stream or join it, and vanish without a closing frame, 50 at a time; "
-            "and 5,000 that come at once and stay.")
+    does = ("40,000 connections that open, subscribe the listeners' stream or join it, and vanish without a closing frame, 50 at a time.")
 
     def dealer(self, data=b"", **options):
         join = attacks.encoded(1, self.session(), join=attacks.listener_pb2.Join(stream=self.context["streams"][0]))
-        return WebSocketAttack.connect(self, request(join))
+        return WebSocketAttack.connect(self, request(join), **options)
 
     def subscriber(self, data=b"", **options):
-        return WebSocketAttack.connect(self, subscription(self.context["streams"][0].encode() + b"\0"))
-
-    def hold(self):
-        """The crowd comes when the others have gone."""
-        for number in range(300 if self.context["short"] else 5_000):
-            if not self.goes_on():
-                break
-            if self.subscriber() if number % 2 else self.dealer():
-                self.facts["crowd"] += 1
-        super().hold()
+        return WebSocketAttack.connect(self, subscription(self.context["streams"][0].encode() + b"\0"), **options)
 
 
-ATTACKS = [HalfUpgrades, WrongUpgrades, WrongFrames, EndlessFrames, SlowSockets, SocketChurn]
+class Crowd(SocketChurn):
+    name, entrance = "websocket-crowd", "WebSocket"
+    does = ("5,000 connections at once, as fast as the system opens them: half subscribe the listeners' stream, half join it. All stay, and read all "
+            "that comes. New ones take the place of those that are closed.")
+    full, short = 5_000, 400
+    seconds = 20
+    #: The answer to the upgrade and the gateway's routing id have fewer bytes, and every answer and every notice has more than are left.
+    opened_bytes = 170
+
+    def run(self):
+        answered = set()
+
+        def heard(peer, data):
+            # More than the answer to the upgrade and the gateway's routing id: a reply, or what is published.
+            if peer.received > self.opened_bytes:
+                answered.add(peer)
+                self.facts["served_at_once"] = max(self.facts["served_at_once"], len(answered))
+
+        def connect(number):
+            make = self.subscriber if number % 2 else self.dealer
+            return make(heard=heard, ended=answered.discard)
+
+        # They are all there before the others' time is over.
+        while self.goes_on() and len(answered) < self.amount:
+            while len(self.swarm.peers) < self.amount and connect(self.swarm.counts["connections"]):
+                pass
+            self.swarm.turn()
+        if len(answered) < self.amount:
+            raise RuntimeError(f"only {len(answered)} of {self.amount} connections were served at once")
+        if self.context["short"]:
+            self.hold()
+        else:
+            self.keep_open(self.amount, connect, 1_000)
+
+
+ATTACKS = [HalfUpgrades, WrongUpgrades, WrongOrigins, WrongFrames, UnmaskedFrames, GiantFrames, EndlessFragments, EndlessPings,
+           SlowSockets, SocketChurn, Crowd]

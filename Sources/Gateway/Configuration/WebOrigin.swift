@@ -60,9 +60,13 @@ package struct WebOrigin: Hashable, Sendable {
     }
 
     /// Whether a page of an origin is one that the host of its request has served.
+    ///
+    /// A gateway serves pages over HTTP only: an app's page, such as `capacitor://localhost`, comes from no host of this name.
     package static func isOrigin(_ origin: String, of authority: String?) -> Bool {
-        guard let authority, let page = try? WebOrigin(origin) else { return false }
-        return page != .null && page == WebOrigin(scheme: page.scheme, authority: authority)
+        guard let authority, let page = try? WebOrigin(origin), page.scheme == "http" || page.scheme == "https" else {
+            return false
+        }
+        return page == WebOrigin(scheme: page.scheme, authority: authority)
     }
 
     /// Why a text is no origin, as the end of a sentence.

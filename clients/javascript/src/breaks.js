@@ -28,6 +28,9 @@ export class BreakBook {
   closed = new Map();
   /// The ads of open breaks of which it is known what became: after a reload the others are played.
   done = new Map();
+  /// Breaks whose batches it had when it stopped to play: their ads get an outcome once it is known that they cannot be played any more. The
+  /// next snapshot leaves those in it that are open, so they are as bounded as `breaks`.
+  #left = new Map();
   /// Whose slots it asks at; null: it only watches, as another page plays.
   #session = null;
 
@@ -58,9 +61,15 @@ export class BreakBook {
     this.queue = [];
     this.current = null;
     this.player.stop();
-    for (const known of this.breaks.values()) this.#cancelTimers(known);
+    for (const known of this.breaks.values()) {
+      this.#cancelTimers(known);
+      if (known.batch) this.#left.set(known.id, known);
+    }
     this.breaks.clear();
   }
+
+  /// Its batches were another session's, which tells nothing any more.
+  disown() { this.#left.clear(); }
 
   /// What is queued or plays is ignored.
   drop(reason) {
@@ -87,6 +96,7 @@ export class BreakBook {
       const isEnding = known.isQueued && (known.endUs ?? known.notice.expiresUs) <= soon;
       if (!open.has(id) && !known.notice.preStream && !isEnding) this.#withdraw(known, "cancelled");
     }
+    for (const [id, known] of this.#left) if (!open.has(id) && !known.notice.preStream) this.#missed(known, known.batch.advertisements);
     for (const id of this.done.keys()) if (!open.has(id) && !this.breaks.has(id)) this.done.delete(id);
   }
 
@@ -150,6 +160,9 @@ export class BreakBook {
       if (reason) this.#conclude(known, batch, batch.advertisements, reason);
       return;
     }
+    const left = this.#left.get(known.id);
+    // The gateway leaves out what cannot be played any more.
+    if (left) this.#missed(left, left.batch.advertisements.filter(({ id }) => batch.advertisements.every((each) => each.id !== id)));
     known.batch = batch;
     this.host.tell("break", { id: known.id, startUs: batch.startUs, count: batch.advertisements.length });
     this.#plan(known);
@@ -219,6 +232,12 @@ export class BreakBook {
     for (const ad of advertisements) this.host.conclude(id, batch.delivery, ad, "ignored", { reason });
   }
 
+  /// Ads of a batch that was left cannot be played any more.
+  #missed(known, advertisements) {
+    this.#left.delete(known.id);
+    if (!this.closed.has(known.id)) this.#conclude(known, known.batch, this.#open(known, advertisements), "skippedOver");
+  }
+
   /// A break will not be played any further.
   #withdraw(known, reason) {
     if (known.batch && !known.isQueued) this.#conclude(known, known.batch, this.#open(known, known.batch.advertisements), reason);
@@ -235,6 +254,8 @@ export class BreakBook {
   #close(known, reason) {
     if (this.breaks.get(known.id) !== known) return;
     this.#cancelTimers(known);
+    const left = this.#left.get(known.id);
+    if (left) this.#missed(left, left.batch.advertisements);
     this.breaks.delete(known.id);
     this.done.delete(known.id);
     this.closed.set(known.id, reason);

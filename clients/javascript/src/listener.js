@@ -219,6 +219,7 @@ export class CuecastListener extends EventTarget {
   /// Goes on with what was kept in a place.
   #use(place, kept) {
     this.#place = place;
+    if (kept.session !== this.session) this.book.disown();
     this.session = kept.session ?? randomHex(16);
     this.book.restore(kept);
     if (place.session !== this.session) place.ownNew(this.session);
@@ -297,6 +298,7 @@ export class CuecastListener extends EventTarget {
   /// Another page listens for this session: this one goes on as another listener.
   #becomeAnother() {
     this.#interrupt();
+    this.book.disown();
     [this.session, this.ticket] = [randomHex(16), undefined];
     if (this.#place) {
       this.outbox.leave();

@@ -4,6 +4,7 @@
 /// What the library decides without a browser: slots, positions, the clock, timers, the choice of a transport, the outbox.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { BreakBook } from "../src/breaks.js";
 import { TransportChoice } from "../src/choice.js";
 import { GatewayClock } from "../src/clock.js";
 import { EventReader } from "../src/events.js";
@@ -161,6 +162,65 @@ test("a timer of some days does not ring at once, nor too early, and follows the
     go(100);
     assert.equal(rung.length, 2);
   });
+});
+
+/// A book whose host writes down what it concludes, and answers with the batches of `batches`.
+function bookWith(batches) {
+  const concluded = [];
+  const clock = { now: 0 };
+  const book = new BreakBook({
+    timers: new Timers(clock), player: { stop() {}, play() {}, heardMs: 0 }, tell() {}, keep() {}, keepPlaying() {}, heard: () => ({}),
+    ask: async (id) => ({ ok: true, body: { delivery: "d", advertisements: batches[id].map((ad) => ({ id: ad })) } }),
+    conclude: (breakId, delivery, ad, kind, { reason }) => concluded.push([breakId, ad.id, kind, reason]),
+  });
+  const notice = (breakId, sequence, more = {}) => ({ breakId, kind: "available", position: `1:${sequence}`, expiresUs: 9e9, ...more });
+  return { book, concluded, notice, hasBatch: async (id) => { while (!book.breaks.get(id)?.batch) await new Promise((go) => setTimeout(go, 1)); } };
+}
+
+test("a page that stopped to play tells of the ads that it had and cannot play any more", async () => {
+  const batches = { gone: ["1", "2"], cut: ["3", "4"], open: ["5"] };
+  const { book, concluded, notice, hasBatch } = bookWith(batches);
+  book.play("s");
+  for (const [number, id] of Object.keys(batches).entries()) {
+    book.apply(notice(id, number + 1));
+    await hasBatch(id);
+  }
+  book.rest();
+  // What was heard in part is known already.
+  book.mark("gone", "1");
+  assert.deepEqual(concluded, []);
+  // One is over, of one the first ad cannot be played any more, and one is as it was.
+  batches.cut = ["4"];
+  const open = [notice("cut", 2), notice("open", 3)];
+  book.snapshot(open);
+  assert.deepEqual(concluded, [["gone", "2", "ignored", "skippedOver"]]);
+  for (const each of open) book.apply(each);
+  book.play("s");
+  for (const { breakId } of open) await hasBatch(breakId);
+  assert.deepEqual(concluded.slice(1), [["cut", "3", "ignored", "skippedOver"]]);
+  // Once each.
+  book.snapshot(open);
+  assert.equal(concluded.length, 2);
+  book.drop("user");
+  book.rest();
+});
+
+test("a page that only watches tells of the ads that it had when their break is over", async () => {
+  const { book, concluded, notice, hasBatch } = bookWith({ b: ["1"], c: ["2"] });
+  book.play("s");
+  book.apply(notice("b", 1));
+  book.apply(notice("c", 2));
+  await hasBatch("b");
+  await hasBatch("c");
+  book.rest();
+  book.snapshot([notice("b", 1), notice("c", 2)]);
+  book.apply(notice("b", 1));
+  book.apply(notice("b", 3, { kind: "cancelled" }));
+  assert.deepEqual(concluded, [["b", "1", "ignored", "skippedOver"]]);
+  // Another session has had none of them.
+  book.disown();
+  book.snapshot([]);
+  assert.equal(concluded.length, 1);
 });
 
 const BOTH = { webSocket: {}, events: {} };

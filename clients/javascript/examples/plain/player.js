@@ -61,7 +61,7 @@ function listen() {
     if (state === "ended" || state === "refused") element("toggle").textContent = "Listen";
   });
   on("plays", () => { if (listener.state === "listening") element("state").textContent = "Listening; this tab plays."; });
-  on("break", ({ id, count }) => say(`The break ${id} has ${count} ads.`));
+  on("break", ({ id, count }) => say(`The break ${id} has ${count} ${count === 1 ? "ad" : "ads"}.`));
   on("ad", showAd);
   on("progress", ({ ad, heardMs, durationMs }) => {
     element("countdown").textContent = seconds(durationMs - heardMs);
