@@ -13,6 +13,7 @@ from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaste
                      listener_pb2, notice_pb2, slower_until, status_pb2, until)
 from test_ad_servers import AdServers  # noqa: F401 (its tests run with these)
 from test_audit import Audit  # noqa: F401 (its tests run with these)
+from test_broadcaster_pages import BroadcasterPages  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
 from test_choosing import Choosing  # noqa: F401 (its tests run with these)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
