@@ -8,7 +8,6 @@
 #   scripts/setup.sh build         what building and running the gateway needs
 #   scripts/setup.sh demo          what `make demo-broadcast` needs beyond that
 #   scripts/setup.sh test          what the tests need beyond building
-#   scripts/setup.sh radio         Liquidsoap, which a test plays to Icecast: much for one test, which is skipped without it
 #   scripts/setup.sh deploy        what making and testing the Debian package, and checking the files of deploy/, need
 #   scripts/setup.sh site          what building the site of the documents needs
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
@@ -26,16 +25,15 @@ build_packages=(
 )
 # The demo with an encoder: the encoder is a Python program without further libraries.
 demo_packages=(python3)
-# The automation of a radio station; it brings many libraries of audio and video.
-radio_packages=(icecast2 liquidsoap)
 # Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the libraries of the clients without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
-# And the command of OpenSSL, which makes certificates and is a peer, and HAProxy and nginx, which stand before the gateway. And Prometheus, whose promtool tests the alerts, and PyYAML. And Icecast, which sends titles to a watch. And WebKit with a screen that is none, for the scripts that
+# And the command of OpenSSL, which makes certificates and is a peer, and HAProxy and nginx, which stand before the gateway. And Prometheus, whose promtool tests the alerts, and PyYAML. And Icecast, which sends titles to a watch, with
+# Liquidsoap, which plays to it, and ffmpeg, an encoder of live streams. And WebKit with a screen that is none, for the scripts that
 # measure web content. And Tinyproxy, through which pages reach the front as from an office. And the programs that make networks for fault rounds. And Chromium with a typeface, for the pages that the gateway serves and the player on a page. And Node.js, which runs
 # the tests of the JavaScript library, React for an example of it, and esbuild, which says how small it gets.
 test_packages=(
-    chromium esbuild fonts-inter gir1.2-webkit2-4.1 haproxy icecast2 iproute2 libnginx-mod-stream nftables nginx-light node-react node-react-dom nodejs openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-venv python3-websockets python3-yaml python3-zmq
+    chromium esbuild ffmpeg fonts-inter gir1.2-webkit2-4.1 haproxy icecast2 iproute2 libnginx-mod-stream liquidsoap nftables nginx-light node-react node-react-dom nodejs openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-venv python3-websockets python3-yaml python3-zmq
     systemd tinyproxy-bin valgrind xvfb
 )
 
@@ -168,7 +166,6 @@ for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
         demo) wanted+=("${demo_packages[@]}") ;;
-        radio) wanted+=("${radio_packages[@]}") ;;
         test)
             wanted+=("${test_packages[@]}")
             wants_test=yes
@@ -185,7 +182,7 @@ for group in "$@"; do
             wanted+=("${bench_peers_packages[@]}")
             wants_peers=yes
             ;;
-        *) fail 64 "unknown group '$group'; there are 'build', 'demo', 'test', 'radio', 'deploy', 'site' and 'bench-peers'" ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'demo', 'test', 'deploy', 'site' and 'bench-peers'" ;;
     esac
 done
 

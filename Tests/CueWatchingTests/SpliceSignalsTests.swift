@@ -249,14 +249,42 @@ struct SpliceSignalsTests {
         }
         let null = SpliceInfoSection(command: .spliceNull, descriptors: [Cues.descriptor(1, 0x22)])
         #expect(short(try source.take(null)) == ["ignored: a segment in a section with splice_null() has no time"])
-        // splice_schedule(), and an encrypted section, as bytes: the writer writes neither.
-        var bytes = try SpliceInfoSection(command: .spliceNull).encoded()
-        bytes[13] = 4
-        let scheduled = source.splices.observations(of: bytes, clock: source.clock, atMilliseconds: source.now)
-        #expect(scheduled.count == 1)
+        let bytes = try SpliceInfoSection(command: .spliceNull).encoded()
         for wrong in [[], [0xFC], Array(bytes.dropLast())] as [[UInt8]] {
             let said = source.splices.observations(of: wrong, clock: source.clock, atMilliseconds: source.now)
             #expect(short(said) == ["refused: UNREADABLE"])
+        }
+    }
+
+    /// The writer writes neither: these are `splice_null()` with another type and with the bit of encryption, and the checksums of that.
+    @Test(arguments: [
+        (13, 0x04, [0x7D, 0x2D, 0x0D, 0xE3], "UNSUPPORTED_COMMAND", "splice_schedule() is not read"),
+        (4, 0x82, [0x83, 0x90, 0xDC, 0x2A], "ENCRYPTED", "encrypted with algorithm 1"),
+    ] as [(Int, UInt8, [UInt8], String, String)])
+    func `splice_schedule and encrypted sections are refused with codes of their own, and leave nothing behind`(
+        place: Int,
+        byte: UInt8,
+        checksum: [UInt8],
+        code: String,
+        sentence: String
+    ) throws {
+        var bytes = try SpliceInfoSection(command: .spliceNull).encoded()
+        bytes[place] = byte
+        bytes.replaceSubrange(bytes.count - 4..<bytes.count, with: checksum)
+        var source = Source()
+        let said = source.splices.observations(of: bytes, clock: source.clock, atMilliseconds: source.now)
+        #expect(short(said) == ["refused: \(code)"])
+        guard case .refused(let refusal) = said.first?.meaning else { return }
+        #expect(refusal.sentence.contains(sentence))
+        #expect(source.splices.rememberedEvents == 0)
+    }
+
+    @Test func `a break ends by its duration with auto_return and without, and by a cue that comes before it`() throws {
+        for autoReturn in [true, false] {
+            var source = Source()
+            #expect(short(try source.take(Cues.insert(1, autoReturn: autoReturn))) == ["out splice-1 +10000 30s"])
+            let back = Cues.insert(1, out: false, pts: 1_800_000, seconds: nil)
+            #expect(short(try source.take(back)) == ["in splice-1 +20000"])
         }
     }
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """`cuecast watch hls` and `cuecast cue`: marks of live playlists and cues make breaks, each once, whatever the source does."""
-import datetime, http.server, json, os, signal, subprocess, tempfile, threading, time, unittest
+import datetime, http.server, json, os, signal, ssl, subprocess, tempfile, threading, time, unittest
 
 from harness import BINARY, PATIENCE, ROOT, Gateway, until
+from test_https import Authority
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 #: A splice_insert() of SCTE 35 section 14, with the time 21514.559089 s of its stream's clock and 60.293567 s of duration.
 SPLICE_INSERT = "/DAvAAAAAAAA///wFAVIAACPf+/+c2nALv4AUsz1AAAAAAAKAAhDVUVJAAABNWLbowo="
+#: The certificates that this machine trusts, on Debian.
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
 SEGMENT_SECONDS = 6
 WINDOW = 10
 #: A programme begins so many seconds after its test unless told: no break of it is over because the machine is slow.
@@ -54,8 +57,9 @@ class LivePlaylist:
 class PlaylistServer:
     """Serves what a test says: for each path a function that gives status, headers and body."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
         self.pages = {}
+        self.scheme = "http" if tls is None else "https"
         server = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -85,11 +89,14 @@ class PlaylistServer:
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        if tls is not None:
+            # The handshake is made by the thread of the connection.
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def url(self, path, host="127.0.0.1"):
-        return f"http://{host}:{self.port}{path}"
+        return f"{self.scheme}://{host}:{self.port}{path}"
 
     def serve(self, path, body):
         """Serves a text, or what a function gives each time."""
@@ -107,11 +114,11 @@ class PlaylistServer:
 
 
 class Watcher:
-    """A `cuecast watch hls` process, and the lines that it has printed."""
+    """A `cuecast watch hls` process, and the lines that it has printed. `before` is a command that runs it."""
 
-    def __init__(self, gateway, *arguments):
+    def __init__(self, gateway, *arguments, before=()):
         self.process = subprocess.Popen(
-            [BINARY, "watch", "hls", *arguments, "--source", "playlist", "--json"],
+            [*before, BINARY, "watch", "hls", *arguments, "--source", "playlist", "--json"],
             env=gateway.environment if gateway else None, stdout=subprocess.PIPE, text=True)
         self.lines = []
         self.reader = threading.Thread(target=self.read, daemon=True)
@@ -153,8 +160,8 @@ class WatchHLS(unittest.TestCase):
         gateway.run("lists", "put", "spots", "--vast", VAST)
         return gateway
 
-    def watcher(self, gateway, *arguments):
-        watcher = Watcher(gateway, *arguments)
+    def watcher(self, gateway, *arguments, before=()):
+        watcher = Watcher(gateway, *arguments, before=before)
         self.addCleanup(watcher.kill)
         return watcher
 
@@ -270,6 +277,89 @@ class WatchHLS(unittest.TestCase):
         watcher = self.watcher(gateway, *pairs, "--allow-private")
         until("each stream has its break", lambda: len(self.breaks(gateway)) == 20)
         self.assertEqual({line["stream"] for line in watcher.lines}, {f"radio{number}" for number in range(20)})
+
+    def test_a_server_that_does_not_answer_in_time_is_given_up_and_asked_again(self):
+        """One that accepts and says nothing, and one that sends a byte now and then: the bound is that of the whole load."""
+        over, asked = threading.Event(), {"/silent.m3u8": 0, "/slow.m3u8": 0}
+        self.addCleanup(over.set)
+        playlist = LivePlaylist({2: "#EXT-X-CUE-OUT:30"})
+
+        def silent():
+            asked["/silent.m3u8"] += 1
+            if asked["/silent.m3u8"] == 1:
+                over.wait()
+            return 200, {}, playlist.text().encode()
+
+        class Slow(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked["/slow.m3u8"] += 1
+                self.send_response(200)
+                self.end_headers()
+                try:
+                    while not over.wait(0.2):
+                        self.wfile.write(b"#")
+                        self.wfile.flush()
+                except OSError:
+                    pass  # The watcher has had enough of it.
+
+            def log_message(self, *_):
+                pass
+
+        self.server.pages["/silent.m3u8"] = silent
+        slow = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+        slow.daemon_threads = True
+        threading.Thread(target=slow.serve_forever, daemon=True).start()
+        self.addCleanup(slow.server_close)
+        self.addCleanup(slow.shutdown)
+        began = time.monotonic()
+        watcher = self.watcher(
+            None, "--stream", f"silent={self.server.url('/silent.m3u8')}", "--allow-private", "--dry-run",
+            "--stream", f"slow=http://127.0.0.1:{slow.server_address[1]}/slow.m3u8")
+        for stream in ("silent", "slow"):
+            [told] = watcher.wait_for("the time", stream=stream, result="refused")
+            self.assertIn("did not answer within 10.0 seconds", told["reason"])
+        self.assertGreaterEqual(time.monotonic() - began, 10)
+        # The next load of the one that answers then has the break.
+        watcher.wait_for("the break", stream="silent", result="notSent")
+        until("the other one is asked again", lambda: asked["/slow.m3u8"] >= 2)
+
+    def test_a_server_is_asked_by_https_and_must_have_a_trusted_certificate(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        authority = Authority(folder.name)
+        certificate, key = folder.name + "/server.pem", folder.name + "/server.key"
+        authority.sign("IP:127.0.0.1", certificate, key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server = PlaylistServer(tls=context)
+        self.addCleanup(server.close)
+        playlist = LivePlaylist({2: "#EXT-X-CUE-OUT:30"})
+        server.serve("/live.m3u8", playlist.text)
+        arguments = (server.url("/live.m3u8"), "--stream", "radio1", "--allow-private", "--dry-run")
+        refused = self.watcher(None, *arguments)
+        self.assertIn("certificate", refused.wait_for("the certificate", result="refused")[0]["reason"].lower())
+        self.assertEqual(playlist.first, 0, "it was loaded")
+        # Where the machine trusts the authority; the others see their own file of certificates.
+        trusting = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
+                    authority.certificate, TRUSTED]
+        if not os.path.exists(TRUSTED) or subprocess.run([*trusting, "true"], capture_output=True).returncode != 0:
+            self.skipTest(f"no other file can stand in the place of {TRUSTED} here")
+        self.watcher(None, *arguments, before=trusting).wait_for("the break", result="notSent")
+
+    def test_of_a_delta_update_that_does_not_fit_the_whole_playlist_is_loaded(self):
+        text = LivePlaylist({2: "#EXT-X-CUE-OUT:30"}, moves=False).text().splitlines()
+        # The first segments, with the mark between them, are left out.
+        update = [*text[:3], "#EXT-X-SKIP:SKIPPED-SEGMENTS=5", *text[text.index("segment4.ts") + 1:]]
+        self.server.serve("/live.m3u8?_HLS_skip=YES&a=1", "\n".join(update) + "\n")
+        self.server.serve("/live.m3u8?a=1", "\n".join(text) + "\n")
+        watcher = self.watcher(None, self.server.url("/live.m3u8?_HLS_skip=YES&a=1"), "--stream", "radio1", "--allow-private",
+                               "--dry-run")
+        [sent] = watcher.wait_for("the break", result="notSent")
+        self.assertEqual(sent["signal"]["durationMs"], 30_000)
+        # One that nobody asked for counts for what is in it, and that is told.
+        self.server.serve("/other.m3u8", "\n".join(update) + "\n")
+        other = self.watcher(None, self.server.url("/other.m3u8"), "--stream", "radio1", "--allow-private", "--dry-run")
+        self.assertIn("EXT-X-SKIP", other.wait_for("the update", result="refused")[0]["reason"])
 
     def test_a_file_shows_what_would_be_sent(self):
         with tempfile.NamedTemporaryFile("w", suffix=".m3u8") as file:

@@ -199,7 +199,7 @@ class WatchedRadio(WatchedSources):
     def test_liquidsoap_plays_a_marker_and_a_player_plays_the_break(self):
         for program, path in (("icecast2", radio_server.ICECAST), ("liquidsoap", radio_server.LIQUIDSOAP)):
             if path is None:
-                self.skipTest(f"there is no {program} on this machine: scripts/setup.sh test radio")
+                self.skipTest(f"there is no {program} on this machine: scripts/setup.sh test")
         gateway, icecast = self.gateway(), radio_server.Icecast(plays=False)
         self.addCleanup(icecast.close)
         liquidsoap = radio_server.Liquidsoap(icecast)

@@ -178,6 +178,17 @@ extension URL {
         parts.fragment = nil
         return parts.string ?? "the address"
     }
+
+    /// The address of the whole playlist, where this one asks for delta updates (`_HLS_skip`, draft-pantos-hls-rfc8216bis
+    /// section 6.2.5.1); `nil`: it does not.
+    var withoutDeltaUpdates: URL? {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true), let items = parts.queryItems,
+            items.contains(where: { $0.name == "_HLS_skip" })
+        else { return nil }
+        let rest = items.filter { $0.name != "_HLS_skip" }
+        parts.queryItems = rest.isEmpty ? nil : rest
+        return parts.url
+    }
 }
 
 /// Lets a number of loads run at a time; the others wait in order.

@@ -176,16 +176,27 @@ package struct PlaylistWatcher: Sendable {
         }
     }
 
-    /// Reads a playlist of segments.
-    private func take(_ bytes: [UInt8], of url: URL, _ course: inout Course) async -> Step {
+    /// Reads a playlist of segments; instead of a delta update that does not fit what is known it loads the whole one, once.
+    private func take(_ bytes: [UInt8], of url: URL, isWhole: Bool = false, _ course: inout Course) async -> Step {
         let now = self.clock.now()
+        // What does not fit is not kept: the whole playlist would be behind it.
+        var watch = course.watch
         let reading: PlaylistReading
         do throws(PlaylistError) {
-            reading = try course.watch.read(bytes, rendition: url.absoluteString, atMilliseconds: now)
+            reading = try watch.read(bytes, rendition: url.absoluteString, atMilliseconds: now)
         } catch {
             await self.tell("playlist", CueRefusal(.badSource, "\(url.shown): \(error)"), &course)
             return .failed
         }
+        if reading.needsWholePlaylist {
+            if !isWhole, let whole = url.withoutDeltaUpdates {
+                guard let loaded = await self.load(whole, &course) else { return Task.isCancelled ? .over : .failed }
+                return await self.take(loaded.bytes, of: url, isWhole: true, &course)
+            }
+            let sentence = "\(url.shown) skips segments that were never read (EXT-X-SKIP), and nothing asks it to."
+            await self.tell("delta", CueRefusal(.badSource, sentence), &course)
+        }
+        course.watch = watch
         for fault in reading.faults {
             await self.tell(fault.tag, CueRefusal(.badSource, "\(url.shown): \(fault)"), &course)
         }
