@@ -827,6 +827,9 @@ button.name:hover { text-decoration: underline; }
   font-size: 12px; font-weight: 600; white-space: nowrap;
 }
 .badge:empty { display: none; }
+#signal-sources { margin-bottom: 10px; }
+#signal-list :is(td[data-label="when"], td[data-label="break"]) { white-space: nowrap; }
+#signal-list td[data-label="when"] .note { display: block; }
 .badge[data-state="live"] { background: var(--good-soft); color: var(--good); border-color: transparent; }
 .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--accent-soft); color: var(--accent); border-color: transparent; }
 #stream-table tr.chosen .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--panel); border-color: currentcolor; }
@@ -1004,6 +1007,8 @@ dialog button { min-height: 36px; }
   .stacked td[data-label] { display: flex; justify-content: space-between; gap: 10px; white-space: normal !important; overflow-wrap: anywhere; }
   .stacked td[data-label]::before { content: attr(data-label); color: var(--soft); }
   .stacked .when-wide { display: none; }
+  #signal-list td:is([data-label="signal"], [data-label="result"]) { grid-column: 1 / -1; }
+  #signal-list td[data-label]::before { flex: none; }
 }
 @media (max-width: 359px) {
   #past-search { grid-template-columns: minmax(0, 1fr); }
