@@ -404,11 +404,13 @@ class DocumentsTests(CheckerTest):
                          ["docs/operations/troubleshoot.md: no source has the message `the port is taken`"])
 
     def test_kind_and_label_of_metrics_are_read_where_they_are_declared(self):
-        self.write("Sources/GatewayCore/Metric.swift", HEADER + 'case one = "cuecast_one_total"\ncase two = "cuecast_two"\n')
+        self.write("Sources/GatewayCore/Metric.swift", HEADER + 'case one = "cuecast_one_total"\ncase two = "cuecast_two"\ncase both = "cuecast_both"\n')
         self.write("Sources/GatewayCore/MetricDeclaration.swift", HEADER + "\n        switch self {\n"
                    '        case .one:\n            .counter(\n                "One.",\n                by: "kind",\n                [.a]\n'
-                   '            )\n        case .two: .gaugeInMicroseconds("Two.")\n        }\n')
-        self.assertEqual(CHECK_DOCUMENTS.metrics(self.root), {"cuecast_one_total": ("counter", "kind"), "cuecast_two": ("gauge", "")})
+                   '            )\n        case .two: .gaugeInMicroseconds("Two.")\n'
+                   '        case .both:\n            .counter("Both.", by: "source", and: "result", [])\n        }\n')
+        self.assertEqual(CHECK_DOCUMENTS.metrics(self.root), {"cuecast_one_total": ("counter", "kind"), "cuecast_two": ("gauge", ""),
+                                                              "cuecast_both": ("counter", "source, result")})
 
     def test_swift_code_that_nothing_compiles_is_named(self):
         self.write("Snippets/Read.swift", "import AdFormats\n\nfunc read() {\n    let one = 1\n}\n")

@@ -287,8 +287,21 @@ struct Cancel: AsyncParsableCommand {
     }
 }
 
-struct Breaks: AsyncParsableCommand {
+struct Breaks: ParsableCommand {
     static let configuration = CommandConfiguration(
+        abstract: "List the breaks that the gateway keeps, or show one with its signals.",
+        discussion: """
+            Example: cuecast breaks --stream radio1 --format json
+            Example: cuecast breaks show radio1/cue-7
+            """,
+        subcommands: [BreaksList.self, BreaksShow.self],
+        defaultSubcommand: BreaksList.self
+    )
+}
+
+struct BreaksList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
         abstract: "List the breaks that the gateway keeps.",
         discussion: "Example: cuecast breaks --stream radio1 --format json"
     )

@@ -96,7 +96,7 @@ struct ReferencePages: ParsableCommand {
     private static let metrics = ReferenceTable(
         columns: ["metric", "kind", "label", "meaning"],
         rows: Metric.allCases.map {
-            .init(code: $0.rawValue, [$0.kind.rawValue, $0.label ?? "", $0.meaning])
+            .init(code: $0.rawValue, [$0.kind.rawValue, [$0.label, $0.secondLabel].compactMap(\.self).joined(separator: ", "), $0.meaning])
         }
     )
 

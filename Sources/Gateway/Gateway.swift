@@ -147,7 +147,8 @@ package struct Gateway: Sendable {
                 peers: common.peers,
                 audit: audit,
                 traces: traces,
-                clock: clock
+                clock: clock,
+                signals: common.signals
             ),
             common: common
         )
@@ -275,6 +276,8 @@ extension Gateway {
     package var instance: UInt64 { self.common.instance }
     package var metrics: MetricRegistry { self.common.metrics }
     package var readiness: ReadinessBoard { self.common.readiness }
+    /// The results of the signals of each stream.
+    package var signals: SignalMonitor { self.common.signals }
     package var board: BoardHolder { self.followers.board }
     /// The changes of breaks, for watchers.
     package var breakChanges: BreakChanges { self.followers.breakChanges }

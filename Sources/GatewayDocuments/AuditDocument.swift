@@ -113,7 +113,7 @@ extension AuditDocument.Entry {
         self.address = record.origin.address.orNil
         self.requestId = record.origin.requestID.orNil
         self.action = record.action
-        self.stream = record.key?.stream.description
+        self.stream = record.stream?.description
         self.break = record.key?.id.description
         self.outcome = record.outcome.rawValue
         self.code = record.status?.name

@@ -55,6 +55,23 @@ class Signals(unittest.TestCase):
         self.assertTrue(any(each.endswith("IN of the event none of the source encoder on radio1.") for each in sentences))
         for result in ("changed", "unchanged", "refused"):
             self.assertGreater(gateway.metric(f'cuecast_signals_total{{result="{result}"}}'), 0)
+            self.assertGreater(gateway.metric(f'cuecast_source_signals_total{{source="encoder",result="{result}"}}'), 0)
+        self.assertEqual(gateway.metric('cuecast_odd_signals_total{kind="in_without_out"}'), 1)
+        # A refused signal is found by its stream, and one that changed nothing says why.
+        mine = json.loads(gateway.run("audit", "--stream", "radio1", "--format", "json"))["entries"]
+        self.assertIn("NOT_FOUND", [each.get("code") for each in mine])
+        self.assertTrue(any(each["sentence"].startswith("Nothing changed: ") for each in mine if each["outcome"] == "unchanged"))
+        listed = gateway.get("/v1/streams/radio1/signals")
+        self.assertEqual([each["source"] for each in listed["sources"]], ["encoder", "playlist"])
+        self.assertEqual({each["result"] for each in listed["signals"]}, {"changed", "unchanged", "refused"})
+        shown = json.loads(gateway.run("breaks", "show", f"radio1/{first['break']}", "--format", "json"))
+        self.assertEqual([each["source"] for each in shown["break"]["signals"]], ["encoder", "playlist"])
+        self.assertEqual({each.get("effect") for each in shown["signals"]} & {"opened", "repeated", "ended", "refused"},
+                         {"opened", "repeated", "ended", "refused"})
+        text = gateway.run("breaks", "show", f"radio1/{first['break']}")
+        for words in ("Sources, the one that goes first at the top:", "Signals that changed it:", "no OUT came before"):
+            self.assertIn(words, text)
+        self.assertIn("Write STREAM/BREAK", gateway.run("breaks", "show", "radio1", code=64))
 
     def audit(self, gateway):
         return json.loads(gateway.run("audit", "--format", "json"))["entries"]

@@ -76,6 +76,49 @@ struct SignalOperationsTests {
 
     // MARK: - Signals
 
+    @Test func `the newest signals of a stream are listed, decoded, with what became of each`() async throws {
+        var book = SignalBook()
+        let stream = try StreamID("radio1")
+        // A splice_insert of the event 1,207,959,695 (SCTE 35 2023r1, 14.2).
+        let cue = Data(base64Encoded: "/DAvAAAAAAAA///wFAVIAACPf+/+c2nALv4AUsz1AAAAAAAKAAhDVUVJAAABNWLbowo=") ?? Data()
+        func signal(_ event: String, _ raw: [UInt8]) throws -> BroadcastRequest.Signal {
+            .init(
+                stream: stream,
+                name: SignalName(source: try SignalSource("encoder"), event: try SignalEventID(event)),
+                kind: .out,
+                start: .at(Parts.now + .seconds(10)),
+                duration: .seconds(30),
+                raw: raw
+            )
+        }
+        let opened = try signal("4711", Array(cue))
+        var info = try Self.info()
+        info.revision = 1
+        let outcome = SignalOutcome(opened, on: info, changed: true, received: Parts.now, tolerance: .seconds(2))
+        book.note(SeenSignal(opened, outcome, about: info.key.id, at: Parts.now), on: stream)
+        let text = try signal("4712", Array("#EXT-X-CUE-OUT:30".utf8))
+        let refusal = SignalOutcome(Refusal(.breakOverlap, "Another break runs."), of: text)
+        book.note(SeenSignal(text, refusal, about: nil, at: Parts.now + .seconds(1)), on: stream)
+        var parts = Parts()
+        parts.signals = { [book] in book[$0] }
+        try await parts.serve { peer in
+            let document: SignalListDocument = try await peer.ask("GET", Self.path).decoded()
+            #expect(document.stream == "radio1" && document.signals.map(\.event) == ["4712", "4711"])
+            let (newest, first) = (try #require(document.signals.first), try #require(document.signals.last))
+            #expect(newest.result == "refused" && newest.code == "BREAK_OVERLAP" && newest.reason == "Another break runs.")
+            #expect(newest.decoded == "#EXT-X-CUE-OUT:30" && newest.break == nil)
+            #expect(first.result == "changed" && first.effect == "opened" && first.break == "cue-7")
+            #expect(first.at == (Parts.now + .seconds(10)).description && first.durationMilliseconds == 30_000)
+            #expect(first.decoded?.hasPrefix("SCTE-35 splice_insert: break of event 1207959695: begins") == true)
+            #expect(first.raw == cue.base64EncodedString() && first.rawBytes == cue.count)
+            let source = try #require(document.sources.first)
+            #expect(source.source == "encoder" && source.changed == 1 && source.refused == 1)
+            #expect(source.refusedInARow == 1 && source.lastRefusal == "BREAK_OVERLAP: Another break runs.")
+            let other: SignalListDocument = try await peer.ask("GET", "/v1/streams/other/signals").decoded()
+            #expect(other.signals.isEmpty && other.sources.isEmpty)
+        }
+    }
+
     @Test func `a signal says what its body says, by whom the token names`() async throws {
         let asked = AskedRequests()
         let headers = try await self.headers("publish:radio*")

@@ -104,6 +104,8 @@ struct Parts: Sendable {
     var identity: HTTPIdentityHolder?
     /// The answers for broadcasters; `nil`: as without a gateway.
     var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
+    /// The signals of a stream; `nil`: nothing is kept.
+    var signals: (@Sendable (StreamID) -> SignalBook.Stream?)?
     /// The mappings for messages of automation systems.
     var mappings = AutomationMapping.ready
     /// The audit's store; `nil`: none.
@@ -125,6 +127,7 @@ struct Parts: Sendable {
         var breaks = HTTPParts.Breaks(board: { parts.running?.board ?? parts.runningBoard?() ?? parts.board })
         if let broadcast { breaks.broadcast = broadcast }
         breaks.mappings = { parts.mappings }
+        if let signals { breaks.signals = signals }
         var administration = HTTPParts.Administration(reload: self.reload)
         if let audit {
             administration.audit = { try await audit.records($0) }
@@ -133,6 +136,7 @@ struct Parts: Sendable {
         if let running {
             breaks.overview = running.gateway.overview
             breaks.changes = running.gateway.breakChanges
+            breaks.signals = { running.gateway.signals.stream($0) }
             health.alarms = { running.gateway.readiness.alarms }
             health.draining = { running.gateway.readiness.isDraining }
             administration.limits = { running.gateway.limits(.forTests) }

@@ -39,6 +39,89 @@ struct AuditTrailTests {
         return self.audit.all
     }
 
+    @Test func `a signal's line has its stream and says why nothing changed, and metrics know its source`() async throws {
+        var configuration = GatewayConfiguration.forTests
+        configuration.cues = "* list=spots"
+        try await self.run(configuration) { running in
+            let desk = running.gateway.breakDesk
+            let studio = BroadcastPrincipal(name: "studio", streams: [.every])
+            func ask(_ kind: BroadcastRequest.Kind) async -> BroadcastReply {
+                let request = CheckedBroadcastRequest(BroadcastRequest(id: 5, kind: kind))
+                return await desk.ask(request, by: studio, from: RequestOrigin(.http))
+            }
+            let stream = try StreamID("tv")
+            func signal(_ kind: SignalKind, _ event: String = "1") throws -> BroadcastRequest.Kind {
+                let name = SignalName(source: try SignalSource("encoder"), event: try SignalEventID(event))
+                let start = kind == .out ? BreakStart.at(self.station.clock.now() + .seconds(60)) : nil
+                return .signal(.init(stream: stream, name: name, kind: kind, start: start))
+            }
+            guard case .publish(let sample) = try BroadcastRequest.Kind.publication(of: .of("tv", "b1")) else { return }
+            let ads = sample.advertisements
+            _ = await ask(.putList(.init(name: try AdListName("spots"), advertisements: ads)))
+            for kind in [try signal(.out), try signal(.out), try signal(.in, "none")] { _ = await ask(kind) }
+            let lines = try await self.lines(4).suffix(3)
+            #expect(lines.map(\.outcome) == [.changed, .unchanged, .refused])
+            #expect(lines.map { $0.stream?.description } == ["tv", "tv", "tv"])
+            #expect(lines.map { $0.key == nil } == [false, false, true])
+            let unchanged = try #require(lines.dropFirst().first)
+            #expect(unchanged.sentence.hasPrefix("Nothing changed: the break "))
+            #expect(unchanged.sentence.contains("OUT of the event 1 of the source encoder on tv."))
+            let found = try await self.audit.records(AuditQuery(stream: stream))
+            #expect(found.count == 3, "the refused one is found by its stream")
+
+            let metrics = running.gateway.metrics
+            for result in [MetricLabel.changed, .unchanged, .refused] {
+                #expect(metrics.value(.sourceSignals, .source("encoder", result)) == 1)
+            }
+            #expect(metrics.exposition().contains(#"cuecast_source_signals_total{source="encoder",result="refused"} 1"#))
+            #expect(metrics.value(.oddSignals, .inWithoutOut) == 1)
+            let kept = try #require(running.gateway.signals.stream(stream))
+            #expect(kept.signals.map(\.result) == [.changed, .unchanged, .refused])
+            #expect(kept.signals.first?.breakID == lines.first?.key?.id)
+
+            // One is refused already: below the number there is no alarm, and a signal that is taken ends it.
+            func isRaised() -> Bool { running.gateway.readiness.alarms.contains { $0.alarm == "cuesRefused" } }
+            for _ in 2..<SignalMonitor.refusedInARow { _ = await ask(try signal(.in, "none")) }
+            let monitor = running.gateway.signals
+            let look = { monitor.lookAtSources(at: self.station.clock.now(), running.gateway.readiness, Logger(label: "test")) }
+            look()
+            #expect(!isRaised())
+            _ = await ask(try signal(.in, "none"))
+            look()
+            #expect(isRaised())
+            let alarm = try #require(running.gateway.readiness.alarms.first { $0.alarm == "cuesRefused" })
+            #expect(alarm.sentence.hasPrefix("The last 5 signals of the source encoder on tv were refused: NOT_FOUND: "))
+            _ = await ask(try signal(.out))
+            look()
+            #expect(!isRaised())
+        }
+    }
+
+    @Test func `sources beyond the limit share one label`() throws {
+        let metrics = MetricRegistry()
+        let monitor = SignalMonitor(metrics: metrics, sourcesMax: 2)
+        for source in ["a", "b", "c", "a", "d"] {
+            let name = SignalName(source: try SignalSource(source), event: try SignalEventID("1"))
+            let signal = BroadcastRequest.Signal(stream: try StreamID("tv"), name: name, kind: .in)
+            let refusal = Refusal(.notFound, "No OUT came before.")
+            let reply = BroadcastReply(requestID: 1, gatewayTime: Timestamp(microseconds: 1), body: .refused(refusal))
+            monitor.note(signal, SignalOutcome(refusal, of: signal), reply)
+        }
+        #expect(metrics.value(.sourceSignals, .source("a", .refused)) == 2)
+        #expect(metrics.value(.sourceSignals, .source("b", .refused)) == 1)
+        #expect(metrics.value(.sourceSignals, .source("(other)", .refused)) == 2)
+        #expect(metrics.value(.limitsHit, .limit(.signalSourcesMax)) == 2)
+        let alien = BroadcastRequest.Signal(
+            stream: try StreamID("radio"),
+            name: SignalName(source: try SignalSource("a"), event: try SignalEventID("1")),
+            kind: .in
+        )
+        let refusal = Refusal(.notAllowed, "You may not.")
+        let reply = BroadcastReply(requestID: 1, gatewayTime: Timestamp(microseconds: 1), body: .refused(refusal))
+        monitor.note(alien, SignalOutcome(refusal, of: alien), reply)
+        #expect(monitor.stream(alien.stream) == nil, "without the right to a stream nothing is left there")
+    }
+
     @Test func `a line says who, when, from where, what, and what became of it`() async throws {
         try await self.run { running in
             let broadcaster = try await running.broadcaster()

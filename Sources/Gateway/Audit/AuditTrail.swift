@@ -120,12 +120,14 @@ package final class AuditTrail: Service, Sendable {
     ///   - action: the requested action, in a word.
     ///   - principal: the principal that asked.
     ///   - origin: where from.
+    ///   - stream: the stream that it names; `nil`: none.
     ///   - key: the break that it names all the same; `nil`: none.
     ///   - refusal: why it was refused; `nil`: it was done.
     package func note(
         _ action: String,
         by principal: String,
         from origin: RequestOrigin,
+        on stream: StreamID? = nil,
         about key: BreakKey? = nil,
         _ refusal: Refusal?
     ) {
@@ -135,6 +137,7 @@ package final class AuditTrail: Service, Sendable {
                 principal: principal,
                 origin: origin,
                 action: action,
+                stream: stream,
                 key: key,
                 outcome: refusal == nil ? .changed : .refused,
                 status: refusal?.status,

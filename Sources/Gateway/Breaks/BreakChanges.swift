@@ -54,11 +54,18 @@ package final class BreakChanges: BoardObserver {
 
     private let live: any Presence
     private let clock: any GatewayClock
+    private let metrics: MetricRegistry
     private let state: Mutex<State>
 
-    init(_ board: Board, live: any Presence, clock: any GatewayClock) {
+    /// - Parameters:
+    ///   - board: as it is at the start.
+    ///   - live: how many listen.
+    ///   - clock: the gateway's.
+    ///   - metrics: counts breaks that lasted until their safety limit.
+    init(_ board: Board, live: any Presence, clock: any GatewayClock, metrics: MetricRegistry) {
         self.live = live
         self.clock = clock
+        self.metrics = metrics
         self.state = Mutex(State(board: board, schedule: BreakSchedule(board, at: clock.now())))
     }
 
@@ -122,7 +129,12 @@ package final class BreakChanges: BoardObserver {
 
     /// Lets time do what it does.
     private func turn(_ state: inout State, at now: Timestamp) {
-        for each in state.schedule.turned(on: state.board, at: now) { self.keep(each, in: &state, at: now) }
+        for each in state.schedule.turned(on: state.board, at: now) {
+            self.keep(each, in: &state, at: now)
+            if each.state(at: now) == .complete, SignalOutcome.Oddity.isOutWithoutIn(each) {
+                self.metrics.count(.oddSignals, .outWithoutIn)
+            }
+        }
     }
 
     private func keep(_ each: Break, in state: inout State, at now: Timestamp) {

@@ -85,6 +85,7 @@ extension BreakDesk {
                 to: WaitingBroadcaster(
                     requestID: checked.asked.id,
                     kind: .undecodable,
+                    stream: checked.asked.kind.changedStream,
                     key: checked.asked.kind.key,
                     origin: origin,
                     by: principal.name,
@@ -108,6 +109,7 @@ extension BreakDesk {
                 request.kind.metricLabel.text,
                 by: principal.name,
                 from: origin,
+                on: request.kind.changedStream,
                 about: request.kind.key,
                 refusal
             )

@@ -91,6 +91,7 @@ extension BreakDesk {
     func runHousekeeping() {
         self.tools.log.lookAtSilence()
         self.tools.log.lookAtServers()
+        self.tools.recorder.signals.lookAtSources(at: self.tools.clock.now(), self.tools.readiness, self.tools.logger)
         self.letTimePass()
         self.activateRules()
         self.tools.forecast.remember(at: self.tools.clock.reading().steady)

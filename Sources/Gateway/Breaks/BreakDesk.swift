@@ -42,6 +42,8 @@ package actor BreakDesk: Service, BoardObserver {
         let recorder: BroadcastRecorder
         /// Requests from inside the process.
         let calls: BroadcastCalls
+        /// Shows the alarm of sources whose signals are refused.
+        let readiness: ReadinessBoard
         /// Told when the log has failed an append.
         let logFailed: @Sendable () -> Void
         let logger: Logger
@@ -257,8 +259,27 @@ package actor BreakDesk: Service, BoardObserver {
             changed: isNew,
             body: body
         )
-        self.tools.recorder.replied(reply, to: waiting)
+        var answered = waiting
+        answered.signalOutcome = self.signalOutcome(reply, to: waiting)
+        self.tools.recorder.replied(reply, to: answered)
         waiting.answer(reply)
+    }
+
+    /// The result of a signal; `nil`: the request is none.
+    private func signalOutcome(_ reply: BroadcastReply, to waiting: WaitingBroadcaster) -> SignalOutcome? {
+        guard let signal = waiting.signal else { return nil }
+        switch reply.body {
+        case .break(let info):
+            return SignalOutcome(
+                signal,
+                on: info,
+                changed: reply.changed,
+                received: waiting.received ?? reply.gatewayTime,
+                tolerance: self.planner.cues.rule(for: signal.stream)?.tolerance ?? CuePolicy.Rule.toleranceDefault
+            )
+        case .refused(let refusal): return SignalOutcome(refusal, of: signal)
+        case .list, .adList, .adLists: return nil
+        }
     }
 }
 
@@ -277,10 +298,12 @@ extension BreakDesk {
         var waiting = WaitingBroadcaster(
             requestID: incoming.request.id,
             kind: kind.metricLabel,
+            stream: kind.changedStream,
             key: kind.key,
             origin: incoming.origin,
-            signalText: kind.signalText,
+            signal: kind.signal,
             trace: incoming.trace,
+            received: incoming.reading.now,
             answer: incoming.answer
         )
         self.tools.metrics.count(.broadcastRequests, waiting.kind)

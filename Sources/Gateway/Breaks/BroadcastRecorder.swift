@@ -12,6 +12,8 @@ struct BroadcastRecorder: Sendable {
     let audit: AuditTrail
     let traces: RequestTraces
     let clock: any GatewayClock
+    /// The results of the signals of each stream.
+    let signals: SignalMonitor
 
     /// A request is answered.
     ///
@@ -25,7 +27,12 @@ struct BroadcastRecorder: Sendable {
             if refusal == .tooManyStreams { self.metrics.count(.limitsHit, .limit(.streamsMax)) }
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
-        if waiting.kind == .signal { self.metrics.count(.signals, reply.signalResult) }
+        if let signal = waiting.signal, let outcome = waiting.signalOutcome {
+            self.metrics.count(.signals, reply.signalResult)
+            if let oddity = outcome.oddity { self.metrics.count(.oddSignals, oddity.metricLabel) }
+            if let lateness = outcome.lateness { self.metrics.observe(.signalLateSeconds, lateness) }
+            self.signals.note(signal, outcome, reply)
+        }
         // Lists of what there is change nothing.
         if !waiting.kind.isQuery { self.audit.note(waiting.auditRecord(reply, isNew: reply.changed)) }
     }

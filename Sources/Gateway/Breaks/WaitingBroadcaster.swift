@@ -32,15 +32,21 @@ struct WaitingBroadcaster: Sendable {
     var requestID: UInt64
     /// The kind of the request.
     var kind: MetricLabel
+    /// The stream that it is about; `nil`: none, or that cannot be read.
+    var stream: StreamID?
     /// The break that it is about; `nil`: none, or that cannot be read.
     var key: BreakKey?
     let origin: RequestOrigin
     /// The broadcaster's name; empty where broadcasters are not told apart, or it is not known.
     var by = ""
-    /// The words of a signal, for the audit; empty: it is no signal.
-    var signalText = ""
+    /// `nil`: it is no signal.
+    var signal: BroadcastRequest.Signal?
+    /// The result of a signal; `nil`: it is none, or is not answered yet.
+    var signalOutcome: SignalOutcome?
     /// The request's trace; `nil`: it is not traced.
     var trace: RequestTrace?
+    /// When it came, by the gateway's clock; `nil`: it was not read.
+    var received: Timestamp?
     /// When the gateway decided to record it, by the gateway's clock; for traces only.
     var decided: Timestamp?
     /// Called once, on the desk's thread, with the answer.
@@ -52,7 +58,7 @@ struct WaitingBroadcaster: Sendable {
         metadata["requestId"] = self.origin.requestID.isEmpty ? "\(self.requestID)" : "\(self.origin.requestID)"
         if self.origin.entrance != .zeromq { metadata["entrance"] = "\(self.origin.entrance.rawValue)" }
         metadata["kind"] = "\(self.kind.text)"
-        metadata["stream"] = self.key.map { "\($0.stream)" }
+        metadata["stream"] = (self.key?.stream ?? self.stream).map { "\($0)" }
         metadata["break"] = self.key.map { "\($0.id)" }
         if !self.by.isEmpty { metadata["by"] = "\(self.by)" }
         if let trace { metadata.merge(trace.logFields) { _, new in new } }
@@ -73,15 +79,21 @@ struct WaitingBroadcaster: Sendable {
             principal: self.by,
             origin: origin,
             action: self.kind.text,
+            stream: self.stream,
             key: self.key,
             outcome: isNew ? .changed : .unchanged
         )
+        let words = self.signal?.auditText ?? ""
         switch reply.body {
         case .break(let info):
             // A signal does not name the break that it is about, and a publication may be of one that signals opened.
             record.key = info.key
             record.revision = info.revision
-            record.sentence = AuditLimits.cut(self.signalText, AuditLimits.auditSentenceBytesMax)
+            let reason = self.signalOutcome?.reason ?? ""
+            record.sentence = AuditLimits.cut(
+                reason.isEmpty ? words : "\(reason) \(words)",
+                AuditLimits.auditSentenceBytesMax
+            )
             if self.kind == .publish, let id = info.publishedAs {
                 record.sentence = "Published as \(id): it is the break that signals opened."
             }
@@ -92,12 +104,12 @@ struct WaitingBroadcaster: Sendable {
             record.outcome = .refused
             record.status = refusal.status
             // Of a signal, the words of the source are what is looked for: where both are long, the reason is cut.
-            let words = self.signalText.isEmpty ? "" : " \(self.signalText)"
+            let end = words.isEmpty ? "" : " \(words)"
             let reason = AuditLimits.cut(
                 refusal.sentence,
-                max(AuditLimits.auditSentenceBytesMax - words.utf8.count, 0)
+                max(AuditLimits.auditSentenceBytesMax - end.utf8.count, 0)
             )
-            record.sentence = AuditLimits.cut(reason + words, AuditLimits.auditSentenceBytesMax)
+            record.sentence = AuditLimits.cut(reason + end, AuditLimits.auditSentenceBytesMax)
         case .list, .adLists: break
         }
         return record
@@ -105,10 +117,10 @@ struct WaitingBroadcaster: Sendable {
 }
 
 extension BroadcastRequest.Kind {
-    /// The words of a signal for the audit; empty: it is no signal.
-    var signalText: String {
-        guard case .signal(let signal) = self else { return "" }
-        return signal.auditText
+    /// The signal that it is; `nil`: it is none.
+    var signal: BroadcastRequest.Signal? {
+        guard case .signal(let signal) = self else { return nil }
+        return signal
     }
 
     var metricLabel: MetricLabel {

@@ -58,6 +58,7 @@ struct BroadcasterParts: Sendable {
                     callsMax: configuration.limits[.broadcastCallsWaitingMax],
                     bytesMax: configuration.limits[.broadcastCallBytesWaitingMax]
                 ),
+                readiness: common.readiness,
                 logFailed: { listenerService.noteLogFailure() },
                 logger: common.logger
             ),

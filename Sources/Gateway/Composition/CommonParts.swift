@@ -15,6 +15,8 @@ struct CommonParts: Sendable {
     let readiness: ReadinessBoard
     /// For lines that peers cause.
     let peers: PeerLog
+    /// The results of the signals of each stream.
+    let signals: SignalMonitor
     /// For people.
     let logger: Logger
 
@@ -23,6 +25,7 @@ struct CommonParts: Sendable {
         self.metrics = metrics
         self.readiness = ReadinessBoard(metrics: metrics)
         self.peers = PeerLog(metrics: metrics, logger: logger)
+        self.signals = SignalMonitor(metrics: metrics)
         self.logger = logger
     }
 

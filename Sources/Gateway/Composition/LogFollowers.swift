@@ -38,7 +38,12 @@ struct LogFollowers: Sendable {
         let feed = LedgerFeed(log.board)
         self.board = log.holder
         self.boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
-        self.breakChanges = BreakChanges(log.board, live: listeners.live, clock: common.clock)
+        self.breakChanges = BreakChanges(
+            log.board,
+            live: listeners.live,
+            clock: common.clock,
+            metrics: common.metrics
+        )
         self.boardService = ThreadedService(
             BreakBoardService(
                 log,

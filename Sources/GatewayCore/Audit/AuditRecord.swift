@@ -24,8 +24,12 @@ package struct AuditRecord: Hashable, Sendable {
     package var origin: RequestOrigin
     /// The action that was asked for, in a word, as `publish` or `reload`.
     package var action: String
+    /// The stream that it is about; `nil`: none, or it cannot be read.
+    package var stream: StreamID?
     /// The subject of the request; `nil`: no break, or it cannot be read.
-    package var key: BreakKey?
+    package var key: BreakKey? {
+        didSet { if let key { self.stream = key.stream } }
+    }
     package var outcome: Outcome
     /// Why it was refused; `nil`: it was not.
     package var status: StatusCode?
@@ -39,6 +43,7 @@ package struct AuditRecord: Hashable, Sendable {
         principal: String,
         origin: RequestOrigin,
         action: String,
+        stream: StreamID? = nil,
         key: BreakKey? = nil,
         outcome: Outcome,
         status: StatusCode? = nil,
@@ -49,6 +54,7 @@ package struct AuditRecord: Hashable, Sendable {
         self.principal = principal
         self.origin = origin
         self.action = action
+        self.stream = key?.stream ?? stream
         self.key = key
         self.outcome = outcome
         self.status = status

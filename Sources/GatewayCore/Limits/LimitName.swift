@@ -61,6 +61,9 @@ package enum LimitName: String, CaseIterable, Sendable {
     case ringsBytesMax
     case sessionsPerConnectionMax
     case sessionsPerSubjectMax
+    case signalSourcesMax
+    case signalSourcesPerStreamMax
+    case signalStreamsMax
     case spansWaitingMax
     case streamsMax
     case subscriptionsPerConnectionMax
@@ -373,6 +376,27 @@ extension LimitName {
                     "sessions of a token's subject at a time, if the token has no number; 0: no limit"
                 ),
                 whenReached: "joins are refused as `LIMIT_REACHED`"
+            )
+        case .signalSourcesMax:
+            .init(
+                64,
+                of: "sources of signals with metrics of their own",
+                whenReached: "further sources count as `(other)`",
+                alerts: false
+            )
+        case .signalSourcesPerStreamMax:
+            .init(
+                16,
+                of: "sources of a stream's signals",
+                whenReached: "the source that was heard of longest ago is no longer shown",
+                alerts: false
+            )
+        case .signalStreamsMax:
+            .init(
+                1_024,
+                of: "streams whose newest signals are shown",
+                whenReached: "the signals of the stream that was heard of longest ago are no longer shown",
+                alerts: false
             )
         case .spansWaitingMax: .init(10_000, whenReached: "further spans are lost and counted", alerts: false)
         case .streamsMax: .init(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")

@@ -43,6 +43,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case gatewayClocksDiffer
     /// Another gateway of the log has made another board of the same records.
     case boardsDiffer
+    /// The newest signals of a source were all refused.
+    case cuesRefused
 }
 
 extension Alarm {
@@ -68,6 +70,7 @@ extension Alarm {
         case .signingKeysDiffer: "Another gateway has other signing keys"
         case .gatewayClocksDiffer: "Another gateway's clock differs"
         case .boardsDiffer: "Another gateway has another board"
+        case .cuesRefused: "Cues are refused in a row"
         }
     }
 
@@ -99,6 +102,8 @@ extension Alarm {
             "Another gateway of the log has other signing keys. Players that move between the two may be refused."
         case .gatewayClocksDiffer: "The clock of another gateway of the log is more than 50 ms from this one's."
         case .boardsDiffer: "Another gateway of the log has made another board of the same records."
+        case .cuesRefused:
+            "Five signals in a row of one source were refused (`refusedInARow`). The alarm ends with a signal that is taken, or an hour after the last one."
         }
     }
 
@@ -124,6 +129,7 @@ extension Alarm {
         case .logWentBack: ReferenceLink("Several gateways", "operations/cluster.md#the-log-went-back")
         case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer:
             ReferenceLink("Several gateways", "operations/cluster.md#alarms")
+        case .cuesRefused: ReferenceLink("Breaks from signals", "broadcasters/signals.md#what-became-of-a-signal")
         }
     }
 }

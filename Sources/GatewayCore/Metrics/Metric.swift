@@ -8,6 +8,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
     case signals = "cuecast_signals_total"
+    case sourceSignals = "cuecast_source_signals_total"
+    case oddSignals = "cuecast_odd_signals_total"
     case broadcastAuthentications = "cuecast_broadcast_authentications_total"
     case joinTokens = "cuecast_join_tokens_total"
     case httpAuthorizations = "cuecast_http_authorizations_total"
@@ -85,6 +87,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
+    case signalLateSeconds = "cuecast_signal_late_seconds"
 
     /// The types of Prometheus.
     package enum Kind: String, Sendable {
@@ -108,4 +111,6 @@ package enum Metric: String, CaseIterable, Sendable {
 
     /// The name of its label; `nil`: it has none.
     package var label: String? { self.declaration.label }
+    /// The name of its second label; `nil`: it has one at most.
+    package var secondLabel: String? { self.declaration.secondLabel }
 }

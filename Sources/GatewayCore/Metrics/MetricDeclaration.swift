@@ -17,9 +17,22 @@ struct MetricDeclaration: Sendable {
     let labelsShownAtFirst: [MetricLabel]
     /// Whether a gauge is kept in microseconds and shown in seconds.
     var isInMicroseconds = false
+    /// The name of its second label; `nil`: it has one at most.
+    var secondLabel: String?
 
     static func counter(_ meaning: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
         Self(kind: .counter, meaning: meaning, label: label, labelsShownAtFirst: shown)
+    }
+
+    static func counter(
+        _ meaning: String,
+        by label: String,
+        and secondLabel: String,
+        _ shown: [MetricLabel]
+    ) -> Self {
+        var counter = Self.counter(meaning, by: label, shown)
+        counter.secondLabel = secondLabel
+        return counter
     }
 
     static func gauge(_ meaning: String, by label: String? = nil, _ shown: [MetricLabel] = []) -> Self {
@@ -61,6 +74,19 @@ extension Metric {
                 "signals of broadcasters: those that changed a break, those that changed nothing, and those that were refused",
                 by: "result",
                 [.changed, .unchanged, .refused]
+            )
+        case .sourceSignals:
+            .counter(
+                "signals by source: `changed` a break, `unchanged`, `refused`; what watchers of the source saw and did not send: `ignored`, `unusable`; sources beyond `signalSourcesMax` count as `(other)`",
+                by: "source",
+                and: "result",
+                [.changed, .unchanged, .refused, .ignored, .unusable].map { .source(MetricLabel.otherSources, $0) }
+            )
+        case .oddSignals:
+            .counter(
+                "signals without their other half: `out_without_in` (the break lasted until its safety limit), `in_without_out`, `second_out` (while a break ran, or at a time that a break has)",
+                by: "kind",
+                [.outWithoutIn, .inWithoutOut, .secondOut]
             )
         case .broadcastAuthentications:
             .counter(
@@ -316,6 +342,8 @@ extension Metric {
         case .noticeSeconds:
             .histogram("from receiving a publication until every thread that serves listeners has its notice")
         case .scheduleLateSeconds: .histogram("how late announcements were recorded")
+        case .signalLateSeconds:
+            .histogram("how long after the instant that they say signals came that changed a break; 0: ahead of it")
         }
     }
 }

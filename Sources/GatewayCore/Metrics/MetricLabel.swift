@@ -6,6 +6,12 @@ package import CuecastWire
 /// The value of a metric's label: from a closed list, so that clients cannot make the table grow.
 package struct MetricLabel: Hashable, Sendable {
     package let text: String
+    /// The value of the second label, where the metric has two.
+    private(set) package var second = ""
+
+    package init(text: String) {
+        self.text = text
+    }
 
     package static let none = MetricLabel(text: "")
     package static let join = MetricLabel(text: "join")
@@ -122,6 +128,21 @@ package struct MetricLabel: Hashable, Sendable {
     package static let invalid = MetricLabel(text: "invalid")
     package static let forged = MetricLabel(text: "forged")
     package static let otherBreak = MetricLabel(text: "other_break")
+
+    package static let outWithoutIn = MetricLabel(text: "out_without_in")
+    package static let inWithoutOut = MetricLabel(text: "in_without_out")
+    package static let secondOut = MetricLabel(text: "second_out")
+    package static let unusable = MetricLabel(text: "unusable")
+
+    /// The sources of signals for which there is no room: no source can have this name.
+    package static let otherSources = "(other)"
+
+    /// A source of signals and a result; the caller bounds how many sources there are.
+    package static func source(_ source: String, _ result: MetricLabel) -> MetricLabel {
+        var label = MetricLabel(text: source)
+        label.second = result.text
+        return label
+    }
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }

@@ -100,10 +100,12 @@ package final class MetricRegistry: Sendable {
                 text += Self.exposition(of: metric, histogram.cells.map { $0.value.load(ordering: .relaxed) })
                 continue
             }
-            let values = cells.filter { $0.key.metric == metric }.sorted { $0.key.label.text < $1.key.label.text }
+            let values = cells.filter { $0.key.metric == metric }
+                .sorted { ($0.key.label.text, $0.key.label.second) < ($1.key.label.text, $1.key.label.second) }
             if values.isEmpty, metric.label == nil { text += "\(metric.rawValue) 0\n" }
             for (key, value) in values {
-                let label = metric.label.map { "{\($0)=\"\(Self.escaped(key.label.text))\"}" } ?? ""
+                let second = metric.secondLabel.map { ",\($0)=\"\(Self.escaped(key.label.second))\"" } ?? ""
+                let label = metric.label.map { "{\($0)=\"\(Self.escaped(key.label.text))\"\(second)}" } ?? ""
                 let number = metric.declaration.isInMicroseconds ? "\(Double(value) / 1e6)" : "\(value)"
                 text += "\(metric.rawValue)\(label) \(number)\n"
             }

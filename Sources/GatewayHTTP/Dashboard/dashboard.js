@@ -12,6 +12,7 @@ import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
+import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
@@ -123,6 +124,7 @@ function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
+  loadSignals();
   loadPins();
   loadHistory();
   offer.load();
@@ -162,6 +164,7 @@ client.addEventListener("break", ({ detail }) => {
     state.heard += 1;
     state.breaks.set(detail.break, { ...detail, heard: state.heard });
     reloadPast();
+    reloadSignals();
   }
   draw();
 });
@@ -186,6 +189,7 @@ function tick() {
   }
   if (due.size > 1_000) due = new Set();
   reloadUnsettled();
+  reloadSignalsInTime();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }

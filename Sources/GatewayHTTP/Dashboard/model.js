@@ -20,7 +20,7 @@ export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
-  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], signals: null, tab: "books",
   filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
 };
 

@@ -8,6 +8,7 @@ import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
 import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
+import { loadSignals } from "./signals.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
 const COURSES_MAX = 24;
@@ -31,12 +32,14 @@ export function choose(stream, byHand) {
   state.booksBefore = [];
   state.audit = null;
   state.auditBefore = [];
+  state.signals = null;
   state.openBreak = "";
   const hash = `#${encodeURIComponent(stream)}`;
   if (location.hash !== hash) history.replaceState(null, "", hash);
   watch();
   loadDetail();
   loadPast();
+  loadSignals();
   draw();
   if (byHand) {
     announce(`Stream ${stream}`);

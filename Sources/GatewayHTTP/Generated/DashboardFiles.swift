@@ -827,6 +827,9 @@ button.name:hover { text-decoration: underline; }
   font-size: 12px; font-weight: 600; white-space: nowrap;
 }
 .badge:empty { display: none; }
+#signal-sources { margin-bottom: 10px; }
+#signal-list :is(td[data-label="when"], td[data-label="break"]) { white-space: nowrap; }
+#signal-list td[data-label="when"] .note { display: block; }
 .badge[data-state="live"] { background: var(--good-soft); color: var(--good); border-color: transparent; }
 .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--accent-soft); color: var(--accent); border-color: transparent; }
 #stream-table tr.chosen .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--panel); border-color: currentcolor; }
@@ -1004,6 +1007,8 @@ dialog button { min-height: 36px; }
   .stacked td[data-label] { display: flex; justify-content: space-between; gap: 10px; white-space: normal !important; overflow-wrap: anywhere; }
   .stacked td[data-label]::before { content: attr(data-label); color: var(--soft); }
   .stacked .when-wide { display: none; }
+  #signal-list td:is([data-label="signal"], [data-label="result"]) { grid-column: 1 / -1; }
+  #signal-list td[data-label]::before { flex: none; }
 }
 @media (max-width: 359px) {
   #past-search { grid-template-columns: minmax(0, 1fr); }
@@ -1041,6 +1046,7 @@ import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
+import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
@@ -1152,6 +1158,7 @@ function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
+  loadSignals();
   loadPins();
   loadHistory();
   offer.load();
@@ -1191,6 +1198,7 @@ client.addEventListener("break", ({ detail }) => {
     state.heard += 1;
     state.breaks.set(detail.break, { ...detail, heard: state.heard });
     reloadPast();
+    reloadSignals();
   }
   draw();
 });
@@ -1215,6 +1223,7 @@ function tick() {
   }
   if (due.size > 1_000) due = new Set();
   reloadUnsettled();
+  reloadSignalsInTime();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }
@@ -1817,6 +1826,15 @@ function pager(what, stack, before) {
           </div>
         </section>
 
+        <section class="panel" aria-labelledby="signals-title" id="signals" hidden>
+          <div class="panel-head">
+            <h2 id="signals-title">Signals</h2>
+            <p class="count" id="signals-about"></p>
+          </div>
+          <div id="signal-sources"></div>
+          <div id="signal-list"></div>
+        </section>
+
         <section class="panel" aria-labelledby="past-title" id="past">
           <h2 class="hidden-text" id="past-title">History</h2>
           <div class="tabs" role="tablist" aria-labelledby="past-title">
@@ -1883,7 +1901,7 @@ export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
   chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
-  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], signals: null, tab: "books",
   filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
 };
 
@@ -2397,6 +2415,96 @@ function niceStep(milliseconds) {
 """##
         ),
         DashboardFile(
+            name: "signals.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The signals of the chosen stream: what each source said, what became of it, and why.
+
+import { $, Part, client, later, onDraw, state } from "./model.js";
+import { count, element, moment, say, showIn, span } from "./plots.js";
+
+/// How often they are asked for: a signal that changes no break is told by no event.
+const RELOAD_MS = 5_000;
+/// From so many refused ones in a row a source is marked.
+const REFUSED_IN_A_ROW = 5;
+
+const EFFECT_WORDS = {
+  opened: "opened", followed: "changed", ended: "ended", takenBack: "taken back", repeated: "repeat", over: "over", goneBefore: "taken back before",
+  refused: "refused", ignored: "ignored", unusable: "unusable",
+};
+/// The colours that badges have for results.
+const RESULT_STATES = { changed: "changed", unchanged: "none", refused: "refused", ignored: "none", unusable: "warn" };
+
+let asked = 0;
+const part = new Part(async () => {
+  const stream = state.chosen;
+  asked = performance.now();
+  if (!stream) return null;
+  const found = await client.get(`v1/streams/${encodeURIComponent(stream)}/signals`);
+  if (stream !== state.chosen) return null;
+  return () => { state.signals = found; };
+});
+
+export function loadSignals() { part.load(); }
+export const reloadSignals = later(loadSignals, 500);
+
+/// Asks anew now and then, while the page is in view.
+export function reloadSignalsInTime() {
+  if (!document.hidden && client.link.state === "live" && state.chosen && performance.now() - asked >= RELOAD_MS) loadSignals();
+}
+
+function drawSignals() {
+  const found = state.signals?.stream === state.chosen ? state.signals : null;
+  const panel = $("signals");
+  panel.hidden = !found || (!found.signals.length && !found.sources.length);
+  if (panel.hidden) return;
+  say($("signals-about"), `${count(found.sources.length)} ${found.sources.length === 1 ? "source" : "sources"}`);
+  showIn($("signal-sources"), JSON.stringify(found.sources), () => found.sources.map(sourceNode));
+  showIn($("signal-list"), JSON.stringify(found.signals), () => [table(found)]);
+}
+
+function sourceNode(each) {
+  const parts = ["changed", "unchanged", "refused", "ignored", "unusable"].filter((name) => each[name]).map((name) => `${count(each[name])} ${name}`);
+  const isBad = each.refusedInARow >= REFUSED_IN_A_ROW;
+  return element("p", { class: "facts" }, element("strong", {}, element("bdi", {}, each.source)), " ",
+    isBad ? element("span", { class: "badge", "data-state": "refused" }, `${count(each.refusedInARow)} refused in a row`) : "", ` ${parts.join(" · ")}`);
+}
+
+/// The event of a signal, its moment, and its duration.
+function said(each, now) {
+  const parts = [each.event ? `event ${each.event}` : ""];
+  if (each.at) parts.push(`at ${moment(Date.parse(each.at), now)}`);
+  else if (each.inMilliseconds) parts.push(`in ${span(each.inMilliseconds)}`);
+  if (each.durationMilliseconds) parts.push(span(each.durationMilliseconds));
+  return parts.filter(Boolean).join(" · ");
+}
+
+function table(found) {
+  const now = client.now();
+  const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+  const head = ["When", "Source", "Signal", "Break", "Result"].map((word) => element("th", { scope: "col", role: "columnheader" }, word));
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+    element("caption", { class: "hidden-text" }, `Signals of ${found.stream}, the newest first, and what became of each`),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, head)),
+    element("tbody", { role: "rowgroup" }, ...found.signals.map((each) => element("tr", { role: "row" },
+      cell("when", element("span", {}, moment(Date.parse(each.last), now), each.times > 1 ? element("span", { class: "note" }, ` ${count(each.times)} times`) : "")),
+      cell("source", element("bdi", {}, each.source)),
+      cell("signal", element("span", {}, each.kind ? element("strong", {}, each.kind.toUpperCase()) : "", ` ${said(each, now)}`,
+        each.decoded ? element("span", { class: "note", title: each.raw ?? "" }, " ", element("bdi", {}, each.decoded)) : "")),
+      cell("break", each.break ?? "–"),
+      cell("result", element("span", {}, element("span", { class: "badge", "data-state": RESULT_STATES[each.result] ?? "none" },
+        EFFECT_WORDS[each.effect ?? each.result] ?? each.result),
+      each.reason ? element("span", { class: "note" }, ` ${[each.code, each.reason].filter(Boolean).join(": ")}`) : "")))))));
+}
+
+onDraw(drawSignals);
+
+"""#
+        ),
+        DashboardFile(
             name: "stream.js",
             type: "text/javascript; charset=utf-8",
             text: ##"""
@@ -2410,6 +2518,7 @@ import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
 import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
+import { loadSignals } from "./signals.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
 const COURSES_MAX = 24;
@@ -2433,12 +2542,14 @@ export function choose(stream, byHand) {
   state.booksBefore = [];
   state.audit = null;
   state.auditBefore = [];
+  state.signals = null;
   state.openBreak = "";
   const hash = `#${encodeURIComponent(stream)}`;
   if (location.hash !== hash) history.replaceState(null, "", hash);
   watch();
   loadDetail();
   loadPast();
+  loadSignals();
   draw();
   if (byHand) {
     announce(`Stream ${stream}`);

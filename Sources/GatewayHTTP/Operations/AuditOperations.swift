@@ -22,7 +22,7 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
                 OperationParameter(
                     "stream",
                     in: .query,
-                    "Only breaks of this stream.",
+                    "Only what is about this stream.",
                     Schema.stream,
                     example: "radio1"
                 ),
@@ -103,7 +103,8 @@ extension Operation {
         at now: Timestamp
     ) -> AuditRecord {
         var key: BreakKey?
-        if let stream = context.parameters.get("stream").flatMap({ try? StreamID($0) }),
+        let stream = context.parameters.get("stream").flatMap { try? StreamID($0) }
+        if let stream,
             let id = context.parameters.get("break").flatMap({ try? BreakID($0) })
         {
             key = BreakKey(stream: stream, id: id)
@@ -114,6 +115,7 @@ extension Operation {
             origin: RequestOrigin(.http, address: context.peer, requestID: context.requestID),
             // As the wire calls it: `cancel`, not `cancelBreak`.
             action: self.id.replacing("Break", with: ""),
+            stream: stream,
             key: key,
             outcome: problem == nil ? .changed : .refused,
             status: problem.map(\.code.status),

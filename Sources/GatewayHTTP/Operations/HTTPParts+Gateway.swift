@@ -42,6 +42,7 @@ extension HTTPParts {
                 trace: origin.trace
             )
         }
+        breaks.signals = { gateway.signals.stream($0) }
         breaks.overview = gateway.overview
         breaks.changes = gateway.breakChanges
         var administration = Administration(reload: reload)

@@ -109,6 +109,8 @@ extension HTTPParts {
                 }
         /// The mappings for messages of automation systems.
         package var mappings: @Sendable () -> [AutomationMapping] = { AutomationMapping.ready }
+        /// The newest signals of a stream and their sources; `nil`: nothing is kept of it.
+        package var signals: @Sendable (StreamID) -> SignalBook.Stream? = { _ in nil }
         /// The streams and their numbers; `nil`: not available.
         package var overview: StreamOverview?
         /// The changes of breaks; `nil`: not available.

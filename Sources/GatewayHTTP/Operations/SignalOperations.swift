@@ -14,6 +14,31 @@ import HTTPTypes
 func signalOperations(_ parts: HTTPParts) -> [Operation] {
     [
         Operation(
+            .get,
+            "/v1/streams/{stream}/signals",
+            id: "listSignals",
+            tag: "Signals",
+            "List the newest signals of a stream, what became of each and why, and the sources that they came from.",
+            details: """
+                They are kept in memory since the gateway's start: the newest 32 of each stream; the same signal with the same result is \
+                counted. The audit has every signal that a gateway was sent.
+                """,
+            access: .read,
+            parameters: [.streamInPath],
+            answers: [
+                OperationAnswer(
+                    "As it is now; empty where nothing was heard.",
+                    OperationContent(SignalListDocument.schema, example: SignalListDocument.example)
+                )
+            ]
+        ) { call in
+            let stream = try call.stream()
+            let kept = parts.breaks.signals(stream)
+            return .json(
+                SignalListDocument(stream, kept, at: call.received) { SignalWords.sentence($0) }
+            )
+        },
+        Operation(
             .post,
             "/v1/streams/{stream}/signals",
             id: "signal",

@@ -224,7 +224,7 @@ enum AuditSchema {
     fileprivate static func arguments(_ record: AuditRecord) -> StatementArguments {
         [
             record.at.microseconds, record.principal, record.origin.entrance.rawValue, record.origin.address,
-            record.origin.requestID, record.action, record.key?.stream.description, record.key?.id.description,
+            record.origin.requestID, record.action, record.stream?.description, record.key?.id.description,
             record.outcome.rawValue, record.status?.rawValue, record.sentence,
             record.revision.map(Int64.init(clamping:)),
         ]
@@ -275,6 +275,7 @@ enum AuditSchema {
                 principal: row[2],
                 origin: RequestOrigin(entrance, address: row[4], requestID: row[5]),
                 action: row[6],
+                stream: try stream.map { try StreamID($0) },
                 key: key,
                 outcome: outcome,
                 status: status.flatMap { StatusCode(rawValue: $0) },

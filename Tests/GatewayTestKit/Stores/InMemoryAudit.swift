@@ -51,7 +51,7 @@ package final class InMemoryAudit: AuditStore {
         try self.open { state in
             let found = state.records.reversed()
                 .filter { each in
-                    (query.stream == nil || each.record.key?.stream == query.stream)
+                    (query.stream == nil || each.record.stream == query.stream)
                         && (query.breakID == nil || each.record.key?.id == query.breakID)
                         && (query.principal == nil || each.record.principal == query.principal)
                         && query.before.map { each.number < $0 } ?? true

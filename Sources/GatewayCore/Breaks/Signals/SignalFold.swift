@@ -335,7 +335,8 @@ extension BreakEntry.Signal {
 }
 
 extension Refusal {
-    fileprivate static func noSuchEvent(_ signal: BroadcastRequest.Signal) -> Refusal {
+    /// No break knows the event of a signal that ends one or takes one back.
+    static func noSuchEvent(_ signal: BroadcastRequest.Signal) -> Refusal {
         Refusal(
             .notFound,
             "There is no break of the event \(signal.name) on the stream \(signal.stream): no OUT came before this \(signal.kind.name)."
