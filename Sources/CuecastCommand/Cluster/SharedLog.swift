@@ -29,6 +29,8 @@ struct SharedLog: Sendable {
     let failure: @Sendable () -> String?
     /// How many servers have each record.
     let replicas: Int
+    /// The sessions that are forgotten; `nil`: there is no NATS in this program.
+    let forgetting: SharedLogForgetting?
 
     /// Closes everything.
     ///
@@ -106,7 +108,8 @@ extension SharedLog {
 
     private static func openOnce(_ settings: SharedLogSettings, logger: Logger) async throws -> SharedLog {
         let access = settings.access(as: "cuecast-gateway")
-        let base = try await JetStreamLog.open(access, names: settings.names)
+        // Records of later orders wait until the books follow them (`SharedForgetting`).
+        let base = try await JetStreamLog.open(access, names: settings.names, followed: 0)
         do {
             let connection = try await onAThread { () throws(NATSError) in try NATSConnection(access) }
             let replicas = try await onAThread { () throws(NATSError) in
@@ -127,7 +130,8 @@ extension SharedLog {
                     version: CuecastVersion.text
                 ),
                 failure: { base.failure },
-                replicas: replicas
+                replicas: replicas,
+                forgetting: SharedLogForgetting(base)
             )
         } catch {
             await base.close()

@@ -12,12 +12,17 @@ extension NATSConnection {
     ///
     /// - Throws: `noStream`, or `noAnswer` while there is no leader.
     package func facts(of stream: String, in names: LogNames, lane: Lane) throws(NATSError) -> StreamFacts {
+        try self.facts(of: stream, subject: names.subject(of: lane))
+    }
+
+    /// Asks the leader of a stream of one subject about it.
+    func facts(of stream: String, subject: String) throws(NATSError) -> StreamFacts {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(0)
         let status = unsafe js_GetStreamInfo(&info, self.context, stream, nil, &code)
         guard status == NATS_OK, let info = unsafe info else { throw NATSCall.error(status, code, stream: stream) }
         defer { unsafe jsStreamInfo_Destroy(info) }
-        return unsafe StreamFacts(info, subject: names.subject(of: lane))
+        return unsafe StreamFacts(info, subject: subject)
     }
 
     /// Makes a stream for a lane.
@@ -84,13 +89,15 @@ extension NATSConnection {
     ///   - stream: which stream.
     ///   - messagesMax: the most messages.
     ///   - bytesMax: no further message once there are so many bytes.
+    ///   - subject: only those of subjects that match it, with their subjects; `nil`: all.
     /// - Returns: the messages.
     /// - Throws: `noAnswer`, where not even one message came in time.
     func messages(
         from sequence: UInt64,
         of stream: String,
         messagesMax: Int,
-        bytesMax: Int
+        bytesMax: Int,
+        on subject: String? = nil
     ) throws(NATSError) -> [StreamMessage] {
         var inbox: UnsafeMutablePointer<CChar>?
         try unsafe NATSCall.check(natsInbox_Create(&inbox), "an inbox")
@@ -99,7 +106,8 @@ extension NATSConnection {
         try unsafe NATSCall.check(natsConnection_SubscribeSync(&subscription, self.handle, inbox), "an inbox")
         defer { unsafe natsSubscription_Destroy(subscription) }
         try unsafe NATSCall.check(natsSubscription_SetPendingLimits(subscription, -1, -1), "an inbox")
-        let request = "{\"seq\":\(sequence),\"batch\":\(messagesMax),\"max_bytes\":\(bytesMax)}"
+        let filter = subject.map { ",\"next_by_subj\":\"\($0)\"" } ?? ""
+        let request = "{\"seq\":\(sequence),\"batch\":\(messagesMax),\"max_bytes\":\(bytesMax)\(filter)}"
         let sent = unsafe natsConnection_PublishRequestString(
             self.handle,
             "$JS.API.DIRECT.GET.\(stream)",
@@ -119,7 +127,9 @@ extension NATSConnection {
             }
             defer { unsafe natsMsg_Destroy(message) }
             switch unsafe StreamMessage.read(message) {
-            case .message(let each): collected.append(each)
+            case .message(var each):
+                if subject != nil { each.subject = unsafe StreamMessage.header("Nats-Subject", of: message) }
+                collected.append(each)
             case .end: return collected
             case .failed(let reason):
                 if !collected.isEmpty { return collected }
@@ -153,7 +163,8 @@ extension StreamMessage {
                 sequence: sequence,
                 time: time,
                 append: unsafe Self.header(AppendHeader.name, of: message),
-                bytes: unsafe Self.content(of: message)
+                bytes: unsafe Self.content(of: message),
+                standIn: unsafe Self.header(StandInHeader.order, of: message).flatMap { UInt64($0) }
             )
         )
     }
@@ -164,7 +175,7 @@ extension StreamMessage {
         return unsafe Array(UnsafeRawBufferPointer(start: data, count: count))
     }
 
-    private static func header(_ name: String, of message: OpaquePointer) -> String? {
+    static func header(_ name: String, of message: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
         guard unsafe natsMsgHeader_Get(message, name, &value) == NATS_OK, let value = unsafe value else { return nil }
         return unsafe String(cString: value)
