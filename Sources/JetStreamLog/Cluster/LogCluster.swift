@@ -18,6 +18,8 @@ package struct LogCluster: Sendable {
         package let stream: String
         /// `nil`: there is no such stream, or no answer.
         package let facts: StreamFacts?
+        /// How many of its erased messages have another record in their place (`cuecast forget`).
+        package let standIns: UInt64
         /// `nil`: the leader answered.
         package let error: NATSError?
     }
@@ -175,9 +177,10 @@ package struct LogCluster: Sendable {
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
-                return LaneState(lane: lane, stream: stream, facts: facts, error: nil)
+                let standIns = try StandIns(self.connection, names: self.names, followed: .max).look(at: facts, of: lane)
+                return LaneState(lane: lane, stream: stream, facts: facts, standIns: standIns, error: nil)
             } catch {
-                return LaneState(lane: lane, stream: stream, facts: nil, error: error)
+                return LaneState(lane: lane, stream: stream, facts: nil, standIns: 0, error: error)
             }
         }
     }
