@@ -19,7 +19,7 @@ struct SharedForgetOptions: ParsableArguments {
     @Option(help: "Several gateways: wait for a gateway no longer, because its directory is gone; --status shows the names.")
     var without: [String] = []
 
-    @Option(help: "Several gateways: how many seconds to wait for all of them. (default: 120)")
+    @Option(help: "Several gateways: how many seconds to wait for all of them.")
     var wait = 120
 }
 
@@ -116,10 +116,11 @@ extension SharedForget {
     private func forget(_ log: LogForgetting, _ document: inout Document) async throws {
         var wasKnown = true
         if let session { wasKnown = try await log.begin(session, at: SigningKeys.now).wasKnown }
-        let deadline = ContinuousClock.now + .seconds(self.options.wait)
-        // Refused first: what a gateway has under way comes into the log before it says so.
+        let begun = ContinuousClock.now
+        let deadline = begun + .seconds(self.options.wait)
+        // Refused first: what a gateway has under way comes into the log before it says so. Those that are away are waited for by half.
         var orders = try await log.orders.read().pending
-        let haveRefused = try await self.wait(until: deadline) {
+        let haveRefused = try await self.wait(until: begun + .seconds(self.options.wait) / 2) {
             try await self.note(orders, log, &document)
             return document.gateways.allSatisfy(\.refused)
         }

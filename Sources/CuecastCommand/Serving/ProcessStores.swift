@@ -136,8 +136,9 @@ struct ProcessStores: Sendable {
     func gatewayStores() throws -> GatewayStores {
         var forgotten = try ForgettingFiles(directory: self.directory).read()
         if let forgetting = self.forgetting {
+            let before = forgotten
             try forgetting.note(&forgotten)
-            try ForgettingFiles(directory: self.directory).write(forgotten)
+            if forgotten != before { try ForgettingFiles(directory: self.directory).write(forgotten) }
         }
         let (parts, bus): (LogParts, GatewayBusParts?) =
             switch self.place {

@@ -185,7 +185,9 @@ final class SharedForgetting: Sendable {
         for (lane, head) in known.orders.reduce(into: [Lane: UInt64](), { heads, order in
             heads.merge(order.heads) { max($0, $1) }
         }) {
-            while try await ledger.appliedOffset(of: lane) < head { try await Task.sleep(for: .milliseconds(50)) }
+            guard try await ledger.appliedOffset(of: lane) >= head else {
+                throw SharedLogFault(description: "the ledger is behind the log")
+            }
         }
         self.shared.log.dropRecords()
         try await ledger.compact(removesCopies: known.orders.contains(where: isMissed))

@@ -28,6 +28,8 @@ package final class LogForgetting: Sendable {
     /// Orders older than this are erased (60 days): no gateway needs to refuse their sessions.
     private static let keptFor: Duration = .seconds(60 * 86_400)
     private static let answersWithin: Duration = .seconds(60)
+    /// How long a copy may be behind its leader before it counts as away (10 s).
+    private static let behindFor: Duration = .seconds(10)
     private static let tryAfter: Duration = .milliseconds(200)
     private static let messagesPerQuestionMax = 256
     private static let bytesPerQuestionMax = 8 * 1_048_576
@@ -169,20 +171,32 @@ package final class LogForgetting: Sendable {
         }
     }
 
-    /// The servers whose copy of a stream is away, or behind: they would keep bytes of erased messages.
+    /// The servers whose copy of a stream is away, or stays behind: they would keep bytes of erased messages.
+    ///
+    /// A server that has just ended counts as current for some seconds, but it lacks what was erased since.
     package func serversAway() async throws(NATSError) -> [String] {
         try await self.onThread { () throws(NATSError) in
-            var streams = Lane.acknowledgementLanes.map { (self.names.stream(of: $0), self.names.subject(of: $0)) }
-            streams.append((self.stream, self.names.forgotten.all))
-            var away: Set<String> = []
-            for (stream, subject) in streams {
-                let facts = try self.answered { () throws(NATSError) in
-                    try self.connection.facts(of: stream, subject: subject)
-                }
-                for copy in facts.copies where copy.isOffline || !copy.isCurrent { away.insert(copy.server) }
+            let begun = ContinuousClock.now
+            while case let away = try self.serversBehind(), !away.isEmpty {
+                guard ContinuousClock.now - begun < Self.behindFor else { return away }
+                _ = DispatchSemaphore(value: 0)
+                    .wait(timeout: .now() + .microseconds(Int(Self.tryAfter.inMicroseconds)))
             }
-            return away.sorted()
+            return []
         }
+    }
+
+    private func serversBehind() throws(NATSError) -> [String] {
+        var streams = Lane.acknowledgementLanes.map { (self.names.stream(of: $0), self.names.subject(of: $0)) }
+        if try self.hasStream() { streams.append((self.stream, self.names.forgotten.all)) }
+        var away: Set<String> = []
+        for (stream, subject) in streams {
+            let facts = try self.answered { () throws(NATSError) in
+                try self.connection.facts(of: stream, subject: subject)
+            }
+            for copy in facts.copies where copy.isOffline || !copy.isCurrent || copy.lag > 0 { away.insert(copy.server) }
+        }
+        return away.sorted()
     }
 
     // MARK: - Records

@@ -3,7 +3,7 @@
 
 #if JetStream
 import CuecastWire
-package import GatewayCore
+import GatewayCore
 import Synchronization
 
 /// The records that stand for messages that were erased, because a session in them was forgotten.

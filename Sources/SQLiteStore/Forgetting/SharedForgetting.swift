@@ -72,7 +72,7 @@ extension LedgerForgetting {
         var found: [SessionID: ForgettingNames] = [:]
         let rows = try Row.fetchCursor(
             database,
-            sql: "SELECT session FROM sessions UNION SELECT session FROM outcomes"
+            sql: "SELECT session FROM sessions UNION ALL SELECT session FROM outcomes"
         )
         while let row = try rows.next() {
             guard let bytes = row[0] as Data?, let session = try? SessionID(bytes: bytes),
