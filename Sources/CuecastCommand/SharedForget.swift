@@ -16,7 +16,9 @@ struct SharedForgetOptions: ParsableArguments {
     @Flag(help: "Several gateways: go on with all sessions that are not forgotten everywhere yet.")
     var `continue` = false
 
-    @Option(help: "Several gateways: wait for a gateway no longer, because its directory is gone; --status shows the names.")
+    @Option(
+        help: "Several gateways: wait for a gateway no longer, because its directory is gone; --status shows the names."
+    )
     var without: [String] = []
 
     @Option(help: "Several gateways: how many seconds to wait for all of them.")
@@ -92,7 +94,10 @@ extension SharedForget {
 
     private func document() async throws -> Document {
         try await ClusterAccess.telling {
-            let log = try await LogForgetting.open(self.settings.access(as: "cuecast-forget"), names: self.settings.names)
+            let log = try await LogForgetting.open(
+                self.settings.access(as: "cuecast-forget"),
+                names: self.settings.names
+            )
             var document = Document()
             document.dryRun = self.isDry
             if self.isDry, let session {
@@ -126,7 +131,8 @@ extension SharedForget {
         }
         document.serversAway = try await log.serversAway()
         guard document.serversAway.isEmpty else {
-            document.reason = "a server that is away keeps what is erased meanwhile: start it, and go on with --continue"
+            document.reason =
+                "a server that is away keeps what is erased meanwhile: start it, and go on with --continue"
             document.pending = orders.count
             return
         }
@@ -156,7 +162,8 @@ extension SharedForget {
             return
         }
         guard wasKnown else {
-            document.reason = "gateways of this log tell from now on that they are there: go on with --continue in a minute"
+            document.reason =
+                "gateways of this log tell from now on that they are there: go on with --continue in a minute"
             return
         }
         for order in orders { try await log.finish(order) }
@@ -190,7 +197,8 @@ extension SharedForget {
             }
     }
 
-    private func wait(until deadline: ContinuousClock.Instant, _ isThere: () async throws -> Bool) async throws -> Bool {
+    private func wait(until deadline: ContinuousClock.Instant, _ isThere: () async throws -> Bool) async throws -> Bool
+    {
         while true {
             if try await isThere() { return true }
             guard ContinuousClock.now < deadline else { return false }

@@ -15,7 +15,9 @@ struct ForgettingNamesTests {
         let pseudonyms = SessionPseudonyms(of: self.session)
         let names = try #require(ForgettingNames(bytes: pseudonyms.names.bytes))
         #expect(names == pseudonyms.names && names.areOf(self.session) && !names.areOf(self.other))
-        #expect(SessionPseudonyms(of: self.session, names)[BreakNumber(rawValue: 5)] == pseudonyms[BreakNumber(rawValue: 5)])
+        #expect(
+            SessionPseudonyms(of: self.session, names)[BreakNumber(rawValue: 5)] == pseudonyms[BreakNumber(rawValue: 5)]
+        )
         #expect(!String(decoding: names.bytes, as: UTF8.self).contains("\(self.session)"))
         var damaged = names.bytes
         damaged[damaged.count - 2] ^= 1

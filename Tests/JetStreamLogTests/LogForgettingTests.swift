@@ -21,7 +21,11 @@ struct LogForgettingTests {
     private func record(_ number: UInt64, _ sessions: [SessionID]) -> [UInt8] {
         AcknowledgementGroup(
             deliveries: sessions.map {
-                .init(session: $0, breakNumber: BreakNumber(rawValue: number), at: Timestamp(microseconds: Int64(number)))
+                .init(
+                    session: $0,
+                    breakNumber: BreakNumber(rawValue: number),
+                    at: Timestamp(microseconds: Int64(number))
+                )
             }
         )
         .encoded()
@@ -130,8 +134,10 @@ struct LogForgettingTests {
             for _ in 0..<2 {
                 _ = try connection.store(
                     group.encoded(),
-                    headers: [(StandInHeader.order, "\(order.number)"), (StandInHeader.time, "2026-11-28T04:36:07Z"),
-                        (AppendHeader.name, AppendHeader.text(AppendID(origin: 9, number: 4)))],
+                    headers: [
+                        (StandInHeader.order, "\(order.number)"), (StandInHeader.time, "2026-11-28T04:36:07Z"),
+                        (AppendHeader.name, AppendHeader.text(AppendID(origin: 9, number: 4))),
+                    ],
                     on: names.forgotten.standIn(for: 5, of: Self.lane),
                     in: names.forgottenStream
                 )
@@ -141,13 +147,14 @@ struct LogForgettingTests {
         #expect(try await forgetting.sweep([order]).records == 4)
         #expect(try await forgetting.sweep([order]).records == 0)
         let counts = try await blocking {
-            try NATSConnection(access).messages(
-                from: 1,
-                of: names.forgottenStream,
-                messagesMax: 100,
-                bytesMax: 1 << 20,
-                on: names.forgotten.standIns
-            )
+            try NATSConnection(access)
+                .messages(
+                    from: 1,
+                    of: names.forgottenStream,
+                    messagesMax: 100,
+                    bytesMax: 1 << 20,
+                    on: names.forgotten.standIns
+                )
         }
         #expect(counts.count == 4)
         log.dropRecords()

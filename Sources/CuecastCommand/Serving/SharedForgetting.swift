@@ -182,9 +182,12 @@ final class SharedForgetting: Sendable {
         _ ledger: KeptLedger,
         isMissed: (ForgettingOrder) -> Bool
     ) async throws {
-        for (lane, head) in known.orders.reduce(into: [Lane: UInt64](), { heads, order in
-            heads.merge(order.heads) { max($0, $1) }
-        }) {
+        for (lane, head) in known.orders.reduce(
+            into: [Lane: UInt64](),
+            { heads, order in
+                heads.merge(order.heads) { max($0, $1) }
+            }
+        ) {
             guard try await ledger.appliedOffset(of: lane) >= head else {
                 throw SharedLogFault(description: "the ledger is behind the log")
             }
@@ -242,7 +245,10 @@ struct SharedForgettingService: Service {
                 } catch {
                     let sentence = "\(error)"
                     if sentence != failed, !Task.isCancelled {
-                        self.logger.warning("forgotten sessions are looked at later", metadata: ["error": "\(sentence)"])
+                        self.logger.warning(
+                            "forgotten sessions are looked at later",
+                            metadata: ["error": "\(sentence)"]
+                        )
                     }
                     failed = sentence
                 }
@@ -258,7 +264,9 @@ struct SharedLogForgetting: Sendable {}
 final class SharedForgetting: Sendable {
     let start = SharedForgettingStart()
 
-    static func open(_ shared: SharedLog, in directory: String, logger: Logger) async throws -> SharedForgetting? { nil }
+    static func open(_ shared: SharedLog, in directory: String, logger: Logger) async throws -> SharedForgetting? {
+        nil
+    }
     func opened(_ ledger: KeptLedger) async throws {}
     func note(_ forgotten: inout ForgottenSessions) throws {}
 }

@@ -102,8 +102,10 @@ extension LedgerPosting {
         for place in result.deliveries.indices {
             let session = result.deliveries[place].session
             guard let found = names.first(where: { $0.areOf(session) }) else { continue }
-            result.deliveries[place].session = SessionPseudonyms(of: session, found)[
-                result.deliveries[place].breakNumber]
+            result.deliveries[place].session =
+                SessionPseudonyms(of: session, found)[
+                    result.deliveries[place].breakNumber
+                ]
         }
         for place in result.outcomes.indices {
             let session = result.outcomes[place].session

@@ -177,7 +177,8 @@ package struct LogCluster: Sendable {
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
-                let standIns = try StandIns(self.connection, names: self.names, followed: .max).look(at: facts, of: lane)
+                let standIns = try StandIns(self.connection, names: self.names, followed: .max)
+                    .look(at: facts, of: lane)
                 return LaneState(lane: lane, stream: stream, facts: facts, standIns: standIns, error: nil)
             } catch {
                 return LaneState(lane: lane, stream: stream, facts: nil, standIns: 0, error: error)

@@ -41,7 +41,9 @@ package struct ForgettingOrder: Hashable, Sendable {
     /// Up to where no record of each lane names it.
     package var heads: [Lane: UInt64] = [:]
 
-    static func bytes(at now: Timestamp) -> [UInt8] { ForgettingLines(Self.head, [("at", "\(now.microseconds)")]).bytes }
+    static func bytes(at now: Timestamp) -> [UInt8] {
+        ForgettingLines(Self.head, [("at", "\(now.microseconds)")]).bytes
+    }
 
     static func bytes(erasedThrough heads: [Lane: UInt64]) -> [UInt8] {
         let lines = heads.map { ("\($0.key)", "\($0.value)") }.sorted { $0.0 < $1.0 }
@@ -83,7 +85,8 @@ package struct ForgettingBooks: Hashable, Sendable {
     }
 
     init?(id: String, _ bytes: [UInt8]) {
-        guard let lines = ForgettingLines(bytes, under: Self.head), let refused = lines["refused"].flatMap({ UInt64($0) }),
+        guard let lines = ForgettingLines(bytes, under: Self.head),
+            let refused = lines["refused"].flatMap({ UInt64($0) }),
             let done = lines["done"].flatMap({ UInt64($0) })
         else { return nil }
         self.init(id: id)

@@ -194,7 +194,9 @@ package final class LogForgetting: Sendable {
             let facts = try self.answered { () throws(NATSError) in
                 try self.connection.facts(of: stream, subject: subject)
             }
-            for copy in facts.copies where copy.isOffline || !copy.isCurrent || copy.lag > 0 { away.insert(copy.server) }
+            for copy in facts.copies where copy.isOffline || !copy.isCurrent || copy.lag > 0 {
+                away.insert(copy.server)
+            }
         }
         return away.sorted()
     }
@@ -222,7 +224,12 @@ package final class LogForgetting: Sendable {
 
     /// How many records name a session.
     package func count(_ session: SessionID) async throws(NATSError) -> Int {
-        let order = ForgettingOrder(hash: 0, number: 0, at: Timestamp(microseconds: 0), names: SessionPseudonyms(of: session).names)
+        let order = ForgettingOrder(
+            hash: 0,
+            number: 0,
+            at: Timestamp(microseconds: 0),
+            names: SessionPseudonyms(of: session).names
+        )
         return try await self.onThread { () throws(NATSError) in
             var streams: [(stream: String, subject: String, filter: String?)] = Lane.acknowledgementLanes.map {
                 (self.names.stream(of: $0), self.names.subject(of: $0), nil)

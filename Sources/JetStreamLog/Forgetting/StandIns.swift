@@ -67,6 +67,7 @@ final class StandIns: Sendable {
     ///   - end: there is a message, or was one, up to here.
     ///   - lane: of the stream.
     /// - Returns: the messages, up to the first one that this gateway may not read yet; a hole stays where a message was lost.
+    /// - Throws: where the leader does not answer.
     func fill(
         _ messages: [StreamMessage],
         from sequence: UInt64,
@@ -106,8 +107,11 @@ final class StandIns: Sendable {
 
     /// Looks whether each deleted message of a lane has one.
     ///
-    /// - Parameter facts: of the stream, as its leader says.
+    /// - Parameters:
+    ///   - facts: of the stream, as its leader says.
+    ///   - lane: of the stream.
     /// - Returns: how many have one; fewer than were deleted: messages were lost.
+    /// - Throws: where the leader does not answer.
     func look(at facts: StreamFacts, of lane: Lane) throws(NATSError) -> UInt64 {
         let known = self.count(of: lane)
         guard facts.deletedCount > known else { return known }

@@ -308,7 +308,12 @@ final class LaneFollower: Sendable {
                 messagesMax: max(1, min(recordsMax, JetStreamLimits.recordsPerQuestionMax)),
                 bytesMax: max(1, min(bytesMax, JetStreamLimits.bytesPerQuestionMax))
             )
-            let messages = try self.standIns.fill(answer, from: first, through: LogTail.sequence(of: head), of: self.lane)
+            let messages = try self.standIns.fill(
+                answer,
+                from: first,
+                through: LogTail.sequence(of: head),
+                of: self.lane
+            )
             var records: [LoggedRecord] = []
             for message in messages {
                 let record = try LogTail.record(message, of: self.lane)

@@ -68,7 +68,9 @@ package struct ForgottenSubjects: Hashable, Sendable {
     /// The records that stand for those that were erased.
     var standIns: String { "\(self.prefix).record.>" }
     func standIns(of lane: Lane) -> String { "\(self.prefix).record.\(Self.text(lane)).*" }
-    func standIn(for sequence: UInt64, of lane: Lane) -> String { "\(self.prefix).record.\(Self.text(lane)).\(sequence)" }
+    func standIn(for sequence: UInt64, of lane: Lane) -> String {
+        "\(self.prefix).record.\(Self.text(lane)).\(sequence)"
+    }
     /// How far the books of each gateway are.
     var books: String { "\(self.prefix).books.*" }
     func books(_ id: String) -> String { "\(self.prefix).books.\(id)" }

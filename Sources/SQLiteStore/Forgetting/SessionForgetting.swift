@@ -82,6 +82,7 @@ struct SessionForgetting: Sendable {
     ///   - copy: which.
     ///   - change: changes the file; not called in a transaction.
     /// - Returns: the new one; `nil` where the copy was of no use: then it is removed.
+    /// - Throws: where it has to be done again; the copy is as it was.
     func replace(
         _ copy: LedgerCopy,
         _ change: @escaping @Sendable (Database) throws -> Void

@@ -42,7 +42,8 @@ package struct SharedForgettingFile: Sendable {
             return Progress()
         }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-        guard words.count == 4, words[0] == Self.head, let refused = UInt64(words[2]), let done = UInt64(words[3]) else {
+        guard words.count == 4, words[0] == Self.head, let refused = UInt64(words[2]), let done = UInt64(words[3])
+        else {
             throw SecretFile.Fault(path: self.path, reason: "it is not what a gateway wrote")
         }
         var progress = Progress(id: String(words[1]))
