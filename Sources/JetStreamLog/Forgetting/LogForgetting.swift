@@ -208,7 +208,7 @@ package final class LogForgetting: Sendable {
     /// - Parameters:
     ///   - orders: the pending ones.
     ///   - progress: told which record of how many was looked at.
-    /// Counts the records that name a session.
+    /// - Returns: the number of records that were replaced, and how far it looked.
     /// - Throws: where it has to be done again.
     package func sweep(
         _ orders: [ForgettingOrder],
