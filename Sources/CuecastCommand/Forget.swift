@@ -24,22 +24,46 @@ struct Forget: AsyncParsableCommand {
 
             Works with a running and with a stopped gateway. --dry-run changes nothing and reports what it would change.
 
-            Exit codes: 0 done, 1 done, but files still contain it that this command does not change (they are named), 64 usage, \
-            65 there are no books, 69 run it again, for instance because the event log does not work.
+            Several gateways on one log: name its servers and the operator's key. All gateways are ordered to forget the session, \
+            records that name it are stored anew with other names and erased, and the command waits until every gateway that ever \
+            told it is there has written its files anew. --status shows which have, and --continue goes on without the session's id. \
+            Then run --search on each gateway's machine.
+
+            Exit codes: 0 done, 1 done, but files still contain it that this command does not change (they are named), or a gateway \
+            has not done it yet, 64 usage, 65 there are no books, 69 run it again, for instance because the event log does not work.
 
             Example: cuecast forget --session 7f3c0d9a51e24b8896aa01f2c3d4e5f6 --data-dir ./data
             """
     )
 
     @Option(help: "The session: 32 hexadecimal digits.", transform: Self.session)
-    var session: SessionID
+    var session: SessionID?
 
     @OptionGroup var control: ControlOptions
+    @OptionGroup var cluster: ClusterOptions
 
     @Flag(help: "Change nothing, and tell what there is of it.")
     var dryRun = false
 
+    @Flag(help: "Only search all files of the data directory for the session, also one of several gateways on one log.")
+    var search = false
+
+    @OptionGroup var shared: SharedForgetOptions
+
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        let ways = [self.session != nil, self.shared.status, self.shared.continue].count { $0 }
+        guard ways == 1 else { throw ValidationError("Name one of --session, --status and --continue.") }
+        guard self.session == nil || !self.search || !self.dryRun else {
+            throw ValidationError("--search changes nothing: leave out --dry-run.")
+        }
+        guard !self.search || self.session != nil else { throw ValidationError("--search needs --session.") }
+        guard self.session != nil || self.cluster.namesSomething else {
+            throw ValidationError("--status and --continue are for several gateways: name the log's servers.")
+        }
+        guard (0...86_400).contains(self.shared.wait) else { throw ValidationError("--wait is 0 to 86400 s.") }
+    }
 
     private static func session(_ text: String) throws -> SessionID {
         guard let session = SessionID(digits: text) else {
@@ -49,10 +73,22 @@ struct Forget: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if self.search { return try await self.searchFiles() }
+        if self.cluster.namesSomething {
+            return try await SharedForget(
+                settings: try await self.cluster.read(),
+                session: self.session,
+                isDry: self.dryRun,
+                options: self.shared,
+                output: self.output
+            )
+            .run()
+        }
+        guard let session = self.session else { throw CommandExit.usage }
         let answer: [String: JSONValue]
         if let directory = try self.hold() {
             do {
-                answer = try await ForgetCommand.run(self.session, in: directory, isDry: self.dryRun)
+                answer = try await ForgetCommand.run(session, in: directory, isDry: self.dryRun)
             } catch {
                 complain("the session was not forgotten: \(error)")
                 throw CommandExit.unavailable
@@ -60,7 +96,7 @@ struct Forget: AsyncParsableCommand {
         } else {
             answer = try self.control.ask(
                 ForgetCommand.name,
-                ["session": .string("\(self.session)"), "dryRun": .boolean(self.dryRun)]
+                ["session": .string("\(session)"), "dryRun": .boolean(self.dryRun)]
             )
         }
         if self.output.isJSON {
@@ -69,6 +105,27 @@ struct Forget: AsyncParsableCommand {
             CommandOutput.say(ForgetText.of(answer))
         }
         if !self.dryRun, let files = answer["files"]?.asArray, !files.isEmpty { throw CommandExit.checkFailed }
+    }
+
+    private func searchFiles() async throws {
+        guard let session = self.session else { throw CommandExit.usage }
+        let path = self.control.directory
+        guard FileManager.default.fileExists(atPath: path) else {
+            complain("there is no data directory \(path)")
+            throw CommandExit.badData
+        }
+        let files = await SessionTraces.files(with: session, in: path)
+        if self.output.isJSON {
+            let document: [String: JSONValue] = [
+                "session": .string("\(session)"), "files": .array(files.map { .string($0) }),
+            ]
+            try CommandOutput.say(json: document, isPretty: true)
+        } else if files.isEmpty {
+            CommandOutput.say("no file of the data directory holds it")
+        } else {
+            for file in files { CommandOutput.say("\(file) holds it") }
+        }
+        if !files.isEmpty { throw CommandExit.checkFailed }
     }
 
     /// The data directory, where no gateway holds it.

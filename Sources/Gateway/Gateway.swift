@@ -323,6 +323,20 @@ extension Gateway {
     ) async throws -> Bool {
         try await self.listenerService.refuse(session, atMost: limit, forgotten)
     }
+
+    /// Refuses more sessions from now on, of which only hashes are known, and ends their leases and connections.
+    ///
+    /// - Parameters:
+    ///   - limit: how long to wait until what had gathered of them is in the log.
+    ///   - forgotten: changes which sessions are refused, and brings that to the disk.
+    /// - Returns: whether nothing of them comes into the log any more.
+    /// - Throws: the errors of `forgotten`; then nothing has changed.
+    package func refuse(
+        atMost limit: Duration,
+        _ forgotten: (inout ForgottenSessions) throws -> Void
+    ) async throws -> Bool {
+        try await self.listenerService.refuseByHash(atMost: limit, forgotten)
+    }
 }
 
 /// The services of a gateway in the order in which they depend on each other.

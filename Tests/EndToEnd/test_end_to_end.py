@@ -45,6 +45,7 @@ from test_real_encoder import RealEncoder  # noqa: F401 (its tests run with thes
 from test_reference import Reference  # noqa: F401 (its tests run with these)
 from test_shared_log import SharedLog, SharedLogRefusals  # noqa: F401 (their tests run with these)
 from test_shared_log_books import SharedLogBooks  # noqa: F401 (its tests run with these)
+from test_shared_log_forget import SharedLogForget  # noqa: F401 (its tests run with these)
 from test_shared_log_migration import SharedLogMigration  # noqa: F401 (its tests run with these)
 from test_shared_log_permissions import SharedLogPermissions  # noqa: F401 (its tests run with these)
 from test_shared_log_signals import SharedLogSignals  # noqa: F401 (its tests run with these)

@@ -60,6 +60,10 @@ class SharedLogPermissions(SharedLogCase):
         self.assertEqual(first.messages().count("could not write a snapshot") + second.messages().count("could not write a snapshot"), 0)
         for key in (gateway_key, operator_key):
             self.assertIn("replicas=1", self.command("cluster", "status", key=key, servers=servers))
+        # The operator has a listener forgotten, and no gateway's key can.
+        forget = ("forget", "--session", listeners[0].session.hex())
+        self.command(*forget, key=operator_key, servers=servers)
+        self.reports_agree([first, second], "one", {"delivered": 2, "played": 2, "unknown": 0})
         for gateway in (first, second):
             self.assertEqual(gateway.stop(), 0)
             found = gateway.verified(servers, *settings)
@@ -68,10 +72,16 @@ class SharedLogPermissions(SharedLogCase):
         # What is not allowed is refused, to each of them.
         streams = ("cuecast-breaks", "cuecast-acknowledgements-0")
         never = [f"PUB $JS.API.STREAM.{what}.{stream} 0\r\n" for stream in streams
-                 for what in ("DELETE", "PURGE", "UPDATE", "MSG.DELETE", "SNAPSHOT", "RESTORE")]
+                 for what in ("DELETE", "PURGE", "UPDATE", "SNAPSHOT", "RESTORE")]
         never += [f"PUB $JS.API.STREAM.{what}.cuecast-snapshots 0\r\n" for what in ("DELETE", "UPDATE", "MSG.DELETE", "SNAPSHOT", "RESTORE")]
+        never += [f"PUB $JS.API.STREAM.{what}.cuecast-forgotten 0\r\n" for what in ("DELETE", "PURGE", "UPDATE")]
+        never += ["PUB $JS.API.STREAM.MSG.DELETE.cuecast-breaks 0\r\n"]
         never += ["PUB cuecast.log.other 0\r\n", "PUB other.log.breaks 0\r\n", "SUB > 1", "SUB $JS.API.> 2", "SUB cuecast.log.> 3"]
         only_operator = [f"PUB $JS.API.STREAM.CREATE.{stream} 0\r\n" for stream in (*streams, "cuecast-snapshots")]
+        only_operator += [f"PUB $JS.API.STREAM.MSG.DELETE.{stream} 0\r\n"
+                          for stream in ("cuecast-acknowledgements-0", "cuecast-forgotten")]
+        only_operator += [f"PUB cuecast.forgotten.{subject} 0\r\n" for subject in
+                          ("record.acknowledgements.0.5", "order.session.0000000000000001", "names.0000000000000001")]
         only_gateway = ["PUB cuecast.snapshots.chunks 0\r\n", "PUB $JS.API.STREAM.PURGE.cuecast-snapshots 0\r\n", "PUB cuecast.bus.beats 0\r\n", "SUB cuecast.bus.> 4"]
         for key, commands in ((gateway_key, never + only_operator), (operator_key, never + only_gateway)):
             client = NATSClient(address, key)

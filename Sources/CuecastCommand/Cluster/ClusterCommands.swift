@@ -427,7 +427,7 @@ extension ClusterState {
             }
             if facts.replicas > 1, facts.leader == nil { self.faults.append("\(lane.stream): there is no leader") }
             self.faults += facts.faults.map { "the stream \(lane.stream) \($0)" }
-            if facts.firstSequence != 1 || facts.deletedCount > 0 {
+            if facts.firstSequence != 1 || facts.deletedCount > lane.standIns {
                 self.faults.append("messages of the stream \(lane.stream) were deleted")
             }
         }

@@ -31,6 +31,8 @@ struct SharedLog: Sendable {
     let replicas: Int
     /// The snapshots for gateways that begin; `nil`: the log was made without a stream for them.
     let snapshots: SnapshotArchive?
+    /// The sessions that are forgotten; `nil`: there is no NATS in this program.
+    let forgetting: SharedLogForgetting?
 
     /// Closes everything.
     ///
@@ -108,7 +110,8 @@ extension SharedLog {
 
     private static func openOnce(_ settings: SharedLogSettings, logger: Logger) async throws -> SharedLog {
         let access = settings.access(as: "cuecast-gateway")
-        let base = try await JetStreamLog.open(access, names: settings.names)
+        // Records of later orders wait until the books follow them (`SharedForgetting`).
+        let base = try await JetStreamLog.open(access, names: settings.names, followed: 0)
         do {
             let connection = try await onAThread { () throws(NATSError) in try NATSConnection(access) }
             let replicas = try await onAThread { () throws(NATSError) in
@@ -131,7 +134,8 @@ extension SharedLog {
                 ),
                 failure: { base.failure },
                 replicas: replicas,
-                snapshots: snapshots
+                snapshots: snapshots,
+                forgetting: SharedLogForgetting(base)
             )
         } catch {
             await base.close()

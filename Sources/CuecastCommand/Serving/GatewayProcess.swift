@@ -148,7 +148,7 @@ extension GatewayProcess {
         ),
         (
             ForgetCommand.name,
-            "nothing was forgotten: several gateways share the log, and 'cuecast forget' cannot change its records yet"
+            "nothing was forgotten: several gateways share the log; name its servers with --servers or --config, and the operator's key"
         ),
     ]
 
@@ -167,6 +167,17 @@ extension GatewayProcess {
             services = self.gateway.services + [ReadyService(ready: ready)]
         }
         services.append(ReloadService(hangups: hangups, reloader: reloader))
+        if let forgetting = self.stores.forgetting {
+            services.append(
+                SharedForgettingService(
+                    forgetting,
+                    ledger: self.stores.ledger,
+                    log: self.stores.log,
+                    gateway: self.gateway,
+                    logger: self.outlets.logger
+                )
+            )
+        }
         services.append(ready)
         if let control = self.control(in: configuration.dataDirectory) {
             // Last, so that it ends first: a command that runs is ended before what it needs.

@@ -14,7 +14,7 @@ struct ProcessStores: Sendable {
         /// In the data directory, with its ledger.
         case own(KeptStores)
         /// At servers of NATS, for several gateways.
-        case shared(SharedLog, KeptLedger, BoardCache, BoardMark?)
+        case shared(SharedLog, KeptLedger, BoardCache, BoardMark?, SharedForgetting?)
     }
 
     private let place: Log
@@ -65,10 +65,12 @@ struct ProcessStores: Sendable {
         do {
             let mark = SharedLogMark(logID: shared.log.identity.logID, prefix: log.prefix)
             let isFirst = try mark.take(directory)
+            let forgetting = try await SharedForgetting.open(shared, in: directory.path, logger: logger)
             let ledger = try await KeptLedger.open(
                 countingShared: shared.log,
                 in: directory,
                 isFirst: isFirst,
+                forgetting: forgetting?.start ?? SharedForgettingStart(),
                 settings: settings,
                 now: now
             )
@@ -92,7 +94,8 @@ struct ProcessStores: Sendable {
                 if let began {
                     logger.info("the board begins from a snapshot of the log", metadata: ["offset": "\(began.offset)"])
                 }
-                return .shared(shared, ledger, board, began)
+                try await forgetting?.opened(ledger)
+                return .shared(shared, ledger, board, began, forgetting)
             } catch {
                 await ledger.close()
                 throw error
@@ -107,7 +110,7 @@ struct ProcessStores: Sendable {
     var log: any EventLog {
         switch self.place {
         case .own(let stores): stores.log
-        case .shared(let shared, _, _, _): shared.log
+        case .shared(let shared, _, _, _, _): shared.log
         }
     }
 
@@ -115,7 +118,7 @@ struct ProcessStores: Sendable {
     var ledger: KeptLedger {
         switch self.place {
         case .own(let stores): stores.ledger
-        case .shared(_, let ledger, _, _): ledger
+        case .shared(_, let ledger, _, _, _): ledger
         }
     }
 
@@ -127,6 +130,14 @@ struct ProcessStores: Sendable {
         }
     }
 
+    /// Follows the orders to forget sessions; `nil`: this gateway has its log for itself.
+    var forgetting: SharedForgetting? {
+        switch self.place {
+        case .own: nil
+        case .shared(_, _, _, _, let forgetting): forgetting
+        }
+    }
+
     /// Why a new epoch has begun; `nil`: none has.
     var newEpoch: StoreReconciliation.Reason? { self.kept?.newEpoch }
 
@@ -134,7 +145,7 @@ struct ProcessStores: Sendable {
     var failure: String? {
         switch self.place {
         case .own(let stores): stores.log.failure
-        case .shared(let shared, _, _, _): shared.failure()
+        case .shared(let shared, _, _, _, _): shared.failure()
         }
     }
 
@@ -142,10 +153,16 @@ struct ProcessStores: Sendable {
     ///
     /// - Throws: where the file of sessions that are refused cannot be read.
     func gatewayStores() throws -> GatewayStores {
+        var forgotten = try ForgettingFiles(directory: self.directory).read()
+        if let forgetting = self.forgetting {
+            let before = forgotten
+            try forgetting.note(&forgotten)
+            if forgotten != before { try ForgettingFiles(directory: self.directory).write(forgotten) }
+        }
         let (parts, bus): (LogParts, GatewayBusParts?) =
             switch self.place {
             case .own(let stores): (LogParts(local: stores.log), nil)
-            case .shared(let shared, _, let board, let began):
+            case .shared(let shared, _, let board, let began, _):
                 (
                     LogParts(shared: shared.log, snapshots: board, archive: shared.snapshots, began: began), shared.bus
                 )
@@ -156,7 +173,7 @@ struct ProcessStores: Sendable {
             audit: self.audit.store,
             auditFault: self.audit.fault,
             state: GatewayStateFile(directory: self.directory),
-            forgotten: try ForgettingFiles(directory: self.directory).read(),
+            forgotten: forgotten,
             bus: bus
         )
     }
@@ -169,13 +186,13 @@ struct ProcessStores: Sendable {
         await self.ledger.close()
         switch self.place {
         case .own(let stores): await stores.log.close()
-        case .shared(let shared, _, _, _): await shared.close()
+        case .shared(let shared, _, _, _, _): await shared.close()
         }
         await self.closeBoard()
     }
 
     /// Closes the snapshots of the board that stand beside a shared log, which no gateway does.
     func closeBoard() async {
-        if case .shared(_, _, let board, _) = self.place { await board.close() }
+        if case .shared(_, _, let board, _, _) = self.place { await board.close() }
     }
 }

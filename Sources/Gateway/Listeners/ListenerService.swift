@@ -148,19 +148,36 @@ final class ListenerService: Service {
         atMost limit: Duration,
         _ forgotten: (inout ForgottenSessions) throws -> Void
     ) async throws -> Bool {
+        let isSettled = try await self.refuse(atMost: limit, forgotten)
+        // After that: a request that was being decided may have renewed it.
+        self.leases.end(session)
+        return isSettled
+    }
+
+    /// Refuses more sessions from now on, of which only hashes are known; see ``Gateway/refuse(atMost:_:)``.
+    func refuseByHash(
+        atMost limit: Duration,
+        _ forgotten: (inout ForgottenSessions) throws -> Void
+    ) async throws -> Bool {
+        let isSettled = try await self.refuse(atMost: limit, forgotten)
+        self.leases.endAll(self.tools.rules.rules.forgotten)
+        return isSettled
+    }
+
+    private func refuse(
+        atMost limit: Duration,
+        _ forgotten: (inout ForgottenSessions) throws -> Void
+    ) async throws -> Bool {
         try self.tools.rules.change { try forgotten(&$0.forgotten) }
         let settled = self.mailboxes.map { mailbox in
             let settled = Occurrence()
             mailbox.post(.settle(settled))
             return settled
         }
-        let isSettled = await withTaskGroup(of: Bool.self) { tasks in
+        return await withTaskGroup(of: Bool.self) { tasks in
             for each in settled { tasks.addTask { await each.wait(atMost: limit) } }
             return await tasks.reduce(true) { $0 && $1 }
         }
-        // After that: a request that was being decided may have renewed it.
-        self.leases.end(session)
-        return isSettled
     }
 
     /// Another lane of the log failed.

@@ -110,6 +110,16 @@ final class SharedLeases: LeaseTable {
         }
     }
 
+    /// Ends the leases of sessions that are forgotten.
+    func endAll(_ forgotten: ForgottenSessions) {
+        for part in self.parts {
+            part.leases.withLock { leases in
+                leases.endAll(forgotten)
+                self.publishChanges(&leases)
+            }
+        }
+    }
+
     func end(_ session: SessionID, on stream: StreamID) {
         self.withPart(of: session) { leases in
             leases.end(session, on: stream)

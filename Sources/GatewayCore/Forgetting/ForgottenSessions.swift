@@ -16,6 +16,8 @@ package struct ForgottenSessions: Hashable, Sendable {
 
     /// There are as many as there may be.
     package struct Full: Error, Hashable, CustomStringConvertible {
+        package init() {}
+
         package var description: String {
             """
             as many sessions are forgotten as may be at one time; the limit forgottenSessionsMax is \
@@ -24,37 +26,55 @@ package struct ForgottenSessions: Hashable, Sendable {
         }
     }
 
-    private let key: (UInt64, UInt64)
-    /// By hash: when each was forgotten.
-    private var entries: [UInt64: Timestamp] = [:]
+    /// The key of a list of hashes.
+    package struct Key: Hashable, Sendable {
+        let low: UInt64
+        let high: UInt64
+
+        package init(_ low: UInt64, _ high: UInt64) { (self.low, self.high) = (low, high) }
+
+        /// Draws one.
+        package static func random() -> Key { Key(.random(in: 0 ... .max), .random(in: 0 ... .max)) }
+
+        /// The hash of a session under this key.
+        package func hash(of session: SessionID) -> UInt64 { SipHash(key: self.low, self.high)(session.bytes) }
+    }
+
+    private struct Table: Hashable {
+        let key: Key
+        /// By hash: when each was forgotten.
+        var entries: [UInt64: Timestamp] = [:]
+
+        func contains(_ session: SessionID) -> Bool {
+            !self.entries.isEmpty && self.entries[self.key.hash(of: session)] != nil
+        }
+    }
+
+    private var own: Table
+    /// Those that all gateways of a shared log refuse; its key is the log's.
+    private var shared: Table?
 
     /// None.
     ///
     /// - Parameters:
     ///   - low: the key of the hash.
     ///   - high: its other half.
-    package init(key low: UInt64, _ high: UInt64) { self.key = (low, high) }
+    package init(key low: UInt64, _ high: UInt64) { self.own = Table(key: Key(low, high)) }
 
     /// No sessions, with a random key that is not kept.
     package static func empty() -> ForgottenSessions {
         ForgottenSessions(key: .random(in: 0 ... .max), .random(in: 0 ... .max))
     }
 
-    package static func == (left: Self, right: Self) -> Bool {
-        left.key == right.key && left.entries == right.entries
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(self.entries) }
-
     /// Whether there is none.
-    package var isEmpty: Bool { self.entries.isEmpty }
+    package var isEmpty: Bool { self.count == 0 }
 
     /// How many there are.
-    package var count: Int { self.entries.count }
+    package var count: Int { self.own.entries.count + (self.shared?.entries.count ?? 0) }
 
     /// Whether a session was forgotten.
     package func contains(_ session: SessionID) -> Bool {
-        !self.entries.isEmpty && self.entries[self.hash(of: session)] != nil
+        self.own.contains(session) || self.shared?.contains(session) ?? false
     }
 
     /// One more is forgotten; one that was forgotten before stays so for longer.
@@ -64,54 +84,98 @@ package struct ForgottenSessions: Hashable, Sendable {
     ///   - now: by the newest record of the books.
     /// - Throws: where there is no room for it.
     package mutating func forget(_ session: SessionID, at now: Timestamp) throws(Full) {
-        let hash = self.hash(of: session)
-        guard self.entries[hash] != nil || self.entries.count < Self.forgottenSessionsMax else { throw Full() }
-        self.entries[hash] = max(self.entries[hash] ?? now, now)
+        let hash = self.own.key.hash(of: session)
+        guard self.own.entries[hash] != nil || self.count < Self.forgottenSessionsMax else { throw Full() }
+        self.own.entries[hash] = max(self.own.entries[hash] ?? now, now)
+    }
+
+    /// All gateways of a shared log refuse one more.
+    ///
+    /// - Parameters:
+    ///   - hash: of the session, under the log's key.
+    ///   - key: the log's.
+    ///   - now: when it was forgotten.
+    /// - Throws: where there is no room for it.
+    package mutating func take(_ hash: UInt64, of key: Key, at now: Timestamp) throws(Full) {
+        var table = self.shared.flatMap { $0.key == key ? $0 : nil } ?? Table(key: key)
+        let count = self.own.entries.count + table.entries.count
+        guard table.entries[hash] != nil || count < Self.forgottenSessionsMax else { throw Full() }
+        table.entries[hash] = max(table.entries[hash] ?? now, now)
+        self.shared = table
     }
 
     /// Those of which nothing can be acknowledged any more need not be known.
     ///
     /// - Parameter retentionTime: the log's own time.
     package mutating func prune(at retentionTime: Timestamp) {
-        self.entries = self.entries.filter { $0.value + Self.keptFor > retentionTime }
+        self.own.entries = self.own.entries.filter { $0.value + Self.keptFor > retentionTime }
+        guard var table = self.shared else { return }
+        table.entries = table.entries.filter { $0.value + Self.keptFor > retentionTime }
+        self.shared = table
     }
-
-    private func hash(of session: SessionID) -> UInt64 { SipHash(key: self.key.0, self.key.1)(session.bytes) }
 }
 
 // MARK: - As text
 
 extension ForgottenSessions {
-    /// The content of its file: a line with the key, then one with hash and time of each.
-    package var text: String {
-        let lines = self.entries.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+    /// The content of its file: a line with the key, then one with hash and time of each; then the same for those of a shared log.
+    package var text: String { ([self.own] + (self.shared.map { [$0] } ?? [])).map(Self.text).joined() }
+
+    private static func text(_ table: Table) -> String {
+        let lines = table.entries.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
             .map { "\(Self.digits($0.key)) \($0.value.microseconds)\n" }
-        return "key \(Self.digits(self.key.0))\(Self.digits(self.key.1))\n" + lines.joined()
+        return "key \(table.key)\n" + lines.joined()
     }
 
     /// Reads what `text` wrote; `nil`: it is something else.
     package init?(text: String) {
         guard text.hasSuffix("\n") else { return nil }
         let lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
-        guard let first = lines.first, first.hasPrefix("key "), first.utf8.count == 36,
-            let low = Self.number(first.dropFirst(4).prefix(16)), let high = Self.number(first.suffix(16)),
-            lines.count <= 1 + Self.forgottenSessionsMax
-        else { return nil }
-        self.init(key: low, high)
-        for line in lines.dropFirst() {
+        guard lines.count <= 2 + Self.forgottenSessionsMax else { return nil }
+        var tables: [Table] = []
+        for line in lines {
+            if let key = Self.key(line) {
+                tables.append(Table(key: key))
+                continue
+            }
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
-            guard words.count == 2, let hash = Self.number(words[0]), let time = Int64(words[1]) else { return nil }
-            self.entries[hash] = Timestamp(microseconds: time)
+            guard words.count == 2, let hash = Self.number(words[0]), let time = Int64(words[1]), !tables.isEmpty
+            else { return nil }
+            tables[tables.count - 1].entries[hash] = Timestamp(microseconds: time)
         }
+        guard let own = tables.first, tables.count <= 2,
+            tables.reduce(0, { $0 + $1.entries.count }) <= Self.forgottenSessionsMax
+        else { return nil }
+        self.own = own
+        self.shared = tables.count > 1 ? tables[1] : nil
     }
 
-    private static func digits(_ number: UInt64) -> String {
+    private static func key(_ line: Substring) -> Key? {
+        line.hasPrefix("key ") ? Key(digits: String(line.dropFirst(4))) : nil
+    }
+
+    fileprivate static func digits(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    private static func number(_ digits: Substring) -> UInt64? {
+    fileprivate static func number(_ digits: Substring) -> UInt64? {
         digits.utf8.count == 16 ? UInt64(digits, radix: 16) : nil
+    }
+}
+
+extension ForgottenSessions.Key: CustomStringConvertible {
+    /// Thirty-two hexadecimal digits.
+    package var description: String {
+        ForgottenSessions.digits(self.low) + ForgottenSessions.digits(self.high)
+    }
+
+    /// Reads what `description` wrote; `nil`: it is something else.
+    package init?(digits: String) {
+        guard digits.utf8.count == 32, let low = ForgottenSessions.number(digits.prefix(16)),
+            let high = ForgottenSessions.number(digits.suffix(16))
+        else { return nil }
+        self.init(low, high)
     }
 }
 

@@ -27,6 +27,16 @@ package struct SessionPseudonyms: Hashable, Sendable {
         self.low = SipHash(key: words[2], words[3])
     }
 
+    /// The names of a session that was found by them.
+    ///
+    /// - Parameters:
+    ///   - session: the session that they are of.
+    ///   - names: say what replaces it.
+    package init(of session: SessionID, _ names: ForgettingNames) { self.init(of: session, words: names.words) }
+
+    /// The same names, without the session.
+    package var names: ForgettingNames { ForgettingNames(of: self.session, words: self.words) }
+
     /// The name of the session in a break from now on.
     package subscript(number: BreakNumber) -> SessionID {
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number.rawValue >> UInt64(8 * $0)) }

@@ -43,17 +43,27 @@ package struct LoggedRecord: Hashable, Sendable {
     /// Its writer, and when it was stored; `nil`: the log does not keep that, because it has one writer at a time, or the writer gave no
     /// id.
     package let mark: AppendMark?
+    /// Whether it stands for a record that was erased, because a session in it was forgotten: its digest says nothing about that one.
+    package let isStandIn: Bool
 
     /// - Parameters:
     ///   - offset: its own.
     ///   - previous: that of the record before; `nil`: one less, as within an epoch.
     ///   - bytes: the appended bytes.
     ///   - mark: its writer, and when it was stored.
-    package init(offset: UInt64, previous: UInt64? = nil, bytes: [UInt8], mark: AppendMark? = nil) {
+    ///   - isStandIn: whether it stands for a record that was erased.
+    package init(
+        offset: UInt64,
+        previous: UInt64? = nil,
+        bytes: [UInt8],
+        mark: AppendMark? = nil,
+        isStandIn: Bool = false
+    ) {
         self.offset = offset
         self.previous = previous ?? offset - 1
         self.bytes = bytes
         self.mark = mark
+        self.isStandIn = isStandIn
     }
 
     /// Tells this record from another one at the same offset of another history.

@@ -339,6 +339,11 @@ package struct Leases: LeaseTable {
         self.add(-1, to: lease.stream)
     }
 
+    /// Ends the leases of sessions that are forgotten.
+    package mutating func endAll(_ forgotten: ForgottenSessions) {
+        for session in Array(self.leases.keys.filter { forgotten.contains($0) }) { self.end(session) }
+    }
+
     /// Ends the leases that were not renewed.
     package mutating func expire(at now: Timestamp) {
         while let next = self.ends.min, next.at <= now {

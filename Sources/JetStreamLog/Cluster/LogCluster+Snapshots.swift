@@ -40,7 +40,7 @@ extension LogCluster {
             of: self.names.snapshotStream,
             messagesMax: JetStreamLimits.recordsPerQuestionMax,
             bytesMax: JetStreamLimits.bytesPerQuestionMax,
-            subject: self.names.snapshotManifests
+            on: self.names.snapshotManifests
         ), let last = found.last {
             newest = found.compactMap { SnapshotManifest($0.bytes) }.last { $0.logID == logID } ?? newest
             next = last.sequence + 1

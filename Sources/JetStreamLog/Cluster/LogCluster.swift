@@ -18,6 +18,8 @@ package struct LogCluster: Sendable {
         package let stream: String
         /// `nil`: there is no such stream, or no answer.
         package let facts: StreamFacts?
+        /// How many of its erased messages have another record in their place (`cuecast forget`).
+        package let standIns: UInt64
         /// `nil`: the leader answered.
         package let error: NATSError?
     }
@@ -67,8 +69,12 @@ package struct LogCluster: Sendable {
                 missing.append(lane)
             }
         }
-        guard !missing.isEmpty || !empty.isEmpty else {
+        let hasForgotten = try self.hasForgotten()
+        guard !missing.isEmpty || !empty.isEmpty || !hasForgotten else {
             throw .unusable("there is a log already under the prefix \(self.names.prefix)")
+        }
+        guard !hasForgotten || identity != nil else {
+            throw .unusable("the stream \(self.names.forgottenStream) is of a log that is gone: delete it")
         }
         let whole = identity ?? LogIdentity()
         for lane in missing {
@@ -85,7 +91,50 @@ package struct LogCluster: Sendable {
                 in: self.names.stream(of: lane)
             )
         }
+        _ = try self.makeForgotten(of: whole.logID, replicas: replicas)
         return whole
+    }
+
+    private func hasForgotten() throws(NATSError) -> Bool {
+        do throws(NATSError) {
+            return try self.connection.message(1, of: self.names.forgottenStream) != nil
+        } catch {
+            guard case .noStream = error else { throw error }
+            return false
+        }
+    }
+
+    /// Makes the stream about sessions that are forgotten, unless it is there.
+    ///
+    /// - Parameters:
+    ///   - logID: of the log.
+    ///   - replicas: how many servers keep it.
+    /// - Returns: the key of the hashes in it.
+    /// - Throws: `unusable` where there is one of another log.
+    func makeForgotten(of logID: LogID, replicas: Int) throws(NATSError) -> ForgottenSessions.Key {
+        let stream = self.names.forgottenStream
+        func stored() throws(NATSError) -> ForgottenSessions.Key? {
+            guard let bytes = try self.connection.message(1, of: stream) else { return nil }
+            guard let head = ForgettingHead(bytes, of: logID) else {
+                throw .unusable("the stream \(stream) is not of this log: delete it where no log needs it")
+            }
+            return head.key
+        }
+        do throws(NATSError) {
+            if let key = try stored() { return key }
+        } catch {
+            guard case .noStream = error else { throw error }
+            try self.connection.makeStream(stream, subject: self.names.forgotten.all, replicas: replicas)
+        }
+        do throws(NATSError) {
+            let head = ForgettingHead(logID: logID, key: .random())
+            try self.connection.storeFirst(head.bytes, on: self.names.forgotten.head, in: stream)
+        } catch {
+            // Another operator was quicker, or an answer was lost.
+            guard error.isAnotherSequence else { throw error }
+        }
+        guard let key = try stored() else { throw .noAnswer(stream) }
+        return key
     }
 
     /// The identity that all streams of the log begin with.
@@ -128,9 +177,11 @@ package struct LogCluster: Sendable {
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
-                return LaneState(lane: lane, stream: stream, facts: facts, error: nil)
+                let standIns = try StandIns(self.connection, names: self.names, followed: .max)
+                    .look(at: facts, of: lane)
+                return LaneState(lane: lane, stream: stream, facts: facts, standIns: standIns, error: nil)
             } catch {
-                return LaneState(lane: lane, stream: stream, facts: nil, error: error)
+                return LaneState(lane: lane, stream: stream, facts: nil, standIns: 0, error: error)
             }
         }
     }

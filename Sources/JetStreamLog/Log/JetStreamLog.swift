@@ -35,6 +35,7 @@ package final class JetStreamLog: EventLog {
     package let names: LogNames
     private let lanes: [Lane]
     private let followers: [Lane: LaneFollower]
+    private let standIns: StandIns
     private let news: [NATSListening]
     private let writer: StreamWriter
     private let end: LogEnd
@@ -53,19 +54,26 @@ package final class JetStreamLog: EventLog {
     ///   - access: where the servers are.
     ///   - names: of the log.
     ///   - doubtfulFor: how long a stream may be shorter than it was before the log stops.
+    ///   - followed: up to which order of `ForgettingOrders` all sessions are forgotten in what this gateway keeps.
     /// - Returns: the log, which follows its streams.
     /// - Throws: where there is no such log, or its streams or servers are not as they have to be.
     package static func open(
         _ access: NATSAccess,
         names: LogNames,
-        doubtfulFor: Duration = JetStreamLimits.doubtfulFor
+        doubtfulFor: Duration = JetStreamLimits.doubtfulFor,
+        followed: UInt64 = .max
     ) async throws(NATSError) -> JetStreamLog {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
-            try JetStreamLog(NATSConnection(access), names: names, doubtfulFor: doubtfulFor)
+            try JetStreamLog(NATSConnection(access), names: names, doubtfulFor: doubtfulFor, followed: followed)
         }
     }
 
-    private init(_ connection: NATSConnection, names: LogNames, doubtfulFor: Duration) throws(NATSError) {
+    private init(
+        _ connection: NATSConnection,
+        names: LogNames,
+        doubtfulFor: Duration,
+        followed: UInt64
+    ) throws(NATSError) {
         guard connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
             throw .unusable(
                 "the server takes messages of \(connection.payloadBytesMax) bytes at most: set max_payload to"
@@ -80,6 +88,8 @@ package final class JetStreamLog: EventLog {
         let end = LogEnd()
         self.end = end
         let lost: @Sendable (String) -> Void = { end.fail($0) }
+        let standIns = StandIns(connection, names: names, followed: followed)
+        self.standIns = standIns
         var followers: [Lane: LaneFollower] = [:]
         var news: [NATSListening] = []
         var guards: [Lane: StreamGuard] = [:]
@@ -88,7 +98,7 @@ package final class JetStreamLog: EventLog {
             if let fault = facts.faults.first {
                 throw .unusable("the stream \(names.stream(of: lane)) \(fault)")
             }
-            guard facts.firstSequence == 1, facts.deletedCount == 0 else {
+            guard facts.firstSequence == 1, try standIns.look(at: facts, of: lane) >= facts.deletedCount else {
                 throw .unusable("messages of the stream \(names.stream(of: lane)) were deleted")
             }
             guards[lane] = StreamGuard(lane: lane, created: facts.created, doubtfulFor: doubtfulFor)
@@ -97,6 +107,7 @@ package final class JetStreamLog: EventLog {
                 names,
                 after: LogTail.offset(of: facts.lastSequence),
                 connection: connection,
+                standIns: standIns,
                 lost: lost
             )
             followers[lane] = follower
@@ -204,7 +215,8 @@ package final class JetStreamLog: EventLog {
         bytesMax: Int
     ) async throws(EventLogError) -> [LoggedRecord] {
         guard let follower = self.followers[lane] else { throw .failed("there is no lane \(lane)") }
-        return try await follower.read(after: offset, recordsMax: max(1, recordsMax), bytesMax: max(1, bytesMax))
+        let records = try await follower.read(after: offset, recordsMax: max(1, recordsMax), bytesMax: max(1, bytesMax))
+        return try self.standIns.renamed(records, of: lane)
     }
 
     /// Asks the leader, which has every record that was confirmed before it was asked.
@@ -223,6 +235,20 @@ package final class JetStreamLog: EventLog {
         guard case .success(let facts) = result else { throw .unanswered }
         return LogTail.offset(of: facts.lastSequence)
     }
+
+    // MARK: - Sessions that are forgotten
+
+    /// Gives sessions that are being forgotten other names in all that is read from now on.
+    package func rename(_ names: [ForgettingNames]) { self.standIns.rename(names) }
+
+    /// Hands out records of orders up to this one: this gateway's books follow them.
+    package func follow(through order: UInt64) { self.standIns.follow(through: order) }
+
+    /// Stops: what this gateway has counted does not fit the log any more, and is counted anew by its next start.
+    package func stop(_ reason: String) { self.end.fail(reason) }
+
+    /// Keeps no record in memory: those on the servers are others where a session was forgotten.
+    package func dropRecords() { for follower in self.followers.values { follower.dropRecords() } }
 
     // MARK: - Whether it is what it was
 
@@ -253,7 +279,13 @@ package final class JetStreamLog: EventLog {
                     let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
                     follower.hear()
                     follower.told(facts.lastSequence)
-                    self.apply(guards[lane]?.look(at: facts, seen: seen, elapsed: Self.elapsed), to: follower)
+                    let known = self.standIns.count(of: lane)
+                    let standIns = try self.standIns.look(at: facts, of: lane)
+                    if standIns > known { follower.dropRecords() }
+                    self.apply(
+                        guards[lane]?.look(at: facts, seen: seen, standIns: standIns, elapsed: Self.elapsed),
+                        to: follower
+                    )
                 } catch {
                     guard case .noStream = error else { continue }
                     self.apply(guards[lane]?.look(at: nil, seen: seen, elapsed: Self.elapsed), to: follower)

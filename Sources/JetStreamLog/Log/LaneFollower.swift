@@ -45,6 +45,7 @@ final class LaneFollower: Sendable {
     let lane: Lane
     private let stream: String
     private let connection: NATSConnection
+    private let standIns: StandIns
     private let lost: @Sendable (String) -> Void
     private let state: Mutex<State>
     /// To those who expect a record: the thread that follows, those of libnats, and one that closes find them.
@@ -60,17 +61,20 @@ final class LaneFollower: Sendable {
     ///   - names: of the streams.
     ///   - head: it follows what is behind this offset.
     ///   - connection: to the servers.
+    ///   - standIns: for messages that were erased.
     ///   - lost: is told why the log cannot be what it was.
     init(
         _ lane: Lane,
         _ names: LogNames,
         after head: UInt64,
         connection: NATSConnection,
+        standIns: StandIns,
         lost: @escaping @Sendable (String) -> Void
     ) {
         self.lane = lane
         self.stream = names.stream(of: lane)
         self.connection = connection
+        self.standIns = standIns
         self.lost = lost
         self.state = Mutex(State(tail: LogTail(head: head, lane: lane), heard: .now))
         self.thread = DispatchQueue(label: "cuecast-jetstream-\(lane)")
@@ -91,6 +95,9 @@ final class LaneFollower: Sendable {
 
     /// When the leader of the stream last answered.
     var heard: ContinuousClock.Instant { self.state.withLock(\.heard) }
+
+    /// Forgets the records in memory: those on the servers may be others, since a session in them was forgotten.
+    func dropRecords() { self.state.withLock { $0.tail.dropRecords() } }
 
     /// The leader has answered.
     func hear() { self.state.withLock { $0.heard = .now } }
@@ -161,12 +168,13 @@ final class LaneFollower: Sendable {
                 continue
             }
             do throws(NATSError) {
-                let messages = try self.connection.messages(
+                let answer = try self.connection.messages(
                     from: sequence,
                     of: self.stream,
                     messagesMax: JetStreamLimits.recordsPerQuestionMax,
                     bytesMax: JetStreamLimits.bytesPerQuestionMax
                 )
+                let messages = try self.standIns.fill(answer, from: sequence, through: told, of: self.lane)
                 guard !messages.isEmpty else {
                     // A server that is behind, or nothing new.
                     self.rest(sequence <= told ? retryAfter : Self.pollInterval)
@@ -293,11 +301,18 @@ final class LaneFollower: Sendable {
         bytesMax: Int
     ) -> Result<[LoggedRecord], EventLogError> {
         do {
-            let messages = try self.connection.messages(
-                from: LogTail.sequence(of: offset) + 1,
+            let first = LogTail.sequence(of: offset) + 1
+            let answer = try self.connection.messages(
+                from: first,
                 of: self.stream,
                 messagesMax: max(1, min(recordsMax, JetStreamLimits.recordsPerQuestionMax)),
                 bytesMax: max(1, min(bytesMax, JetStreamLimits.bytesPerQuestionMax))
+            )
+            let messages = try self.standIns.fill(
+                answer,
+                from: first,
+                through: LogTail.sequence(of: head),
+                of: self.lane
             )
             var records: [LoggedRecord] = []
             for message in messages {

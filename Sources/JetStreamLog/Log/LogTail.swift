@@ -64,7 +64,8 @@ struct LogTail: Sendable {
             let record = try Self.record(message, of: self.lane)
             let mark = Mark(time: message.time, digest: record.digest)
             if record.offset == self.head, let newest = self.newest {
-                guard mark == newest else {
+                // It was erased since, because a session in it was forgotten.
+                guard mark == newest || record.isStandIn else {
                     throw Fault(sentence: "the lane \(self.lane) has another record than before at offset \(self.head)")
                 }
                 continue
@@ -76,10 +77,18 @@ struct LogTail: Sendable {
                 )
             }
             self.keep(record)
-            self.newest = mark
+            // Where the message that it stands for is not erased yet, that one is another one.
+            self.newest = record.isStandIn ? nil : mark
             count += 1
         }
         return count
+    }
+
+    /// Keeps no record in memory: readers ask the servers again.
+    mutating func dropRecords() {
+        self.records = []
+        self.recordBytes = 0
+        self.floor = self.head
     }
 
     private mutating func keep(_ record: LoggedRecord) {
@@ -133,12 +142,15 @@ struct LogTail: Sendable {
     static func record(_ message: StreamMessage, of lane: Lane) throws(Fault) -> LoggedRecord {
         guard message.sequence > 1 else { throw Fault(sentence: "the lane \(lane) has a record before its first one") }
         let offset = Self.offset(of: message.sequence)
-        guard let append = message.append else { return LoggedRecord(offset: offset, bytes: message.bytes) }
+        let isStandIn = message.standIn != nil
+        guard let append = message.append else {
+            return LoggedRecord(offset: offset, bytes: message.bytes, isStandIn: isStandIn)
+        }
         guard let id = AppendHeader.id(append), let at = ServerTime.instant(message.time) else {
             throw Fault(
                 sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read"
             )
         }
-        return LoggedRecord(offset: offset, bytes: message.bytes, mark: AppendMark(id, at: at))
+        return LoggedRecord(offset: offset, bytes: message.bytes, mark: AppendMark(id, at: at), isStandIn: isStandIn)
     }
 }

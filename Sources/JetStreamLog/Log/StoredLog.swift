@@ -23,6 +23,7 @@ package final class StoredLog: InspectedLog {
     private let connection: NATSConnection
     private let names: LogNames
     private let heads: [Lane: UInt64]
+    private let standIns: StandIns
     private let questions = DispatchQueue(label: "cuecast-jetstream-inspection")
 
     private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
@@ -35,6 +36,10 @@ package final class StoredLog: InspectedLog {
         self.heads = heads
         self.connection = connection
         self.names = names
+        self.standIns = StandIns(connection, names: names, followed: .max)
+        // Gateways read the records so while a session is being forgotten.
+        let orders = ForgettingOrders(connection, names: names, of: self.identity.logID)
+        self.standIns.rename(try orders.readHere().pending.compactMap(\.names))
     }
 
     /// Opens a log that `LogCluster` has made.
@@ -75,7 +80,9 @@ package final class StoredLog: InspectedLog {
                 }
             }
             switch answer {
-            case .success(let portion?): return portion
+            case .success(var portion?):
+                portion.records = try self.standIns.renamed(portion.records, of: lane, passingOver: true)
+                return portion
             case .success(nil), .failure(.noAnswer): break
             case .failure(let error): throw .failed("\(error)")
             }
@@ -96,12 +103,15 @@ package final class StoredLog: InspectedLog {
         recordsMax: Int,
         bytesMax: Int
     ) throws(NATSError) -> InspectedPortion? {
-        let messages = try self.connection.messages(
-            from: LogTail.sequence(of: offset) + 1,
+        let first = LogTail.sequence(of: offset) + 1
+        let answer = try self.connection.messages(
+            from: first,
             of: self.names.stream(of: lane),
             messagesMax: max(1, min(recordsMax, JetStreamLimits.recordsPerQuestionMax)),
             bytesMax: max(1, min(bytesMax, JetStreamLimits.bytesPerQuestionMax))
         )
+        // A record that stands for one whose message is only behind at this server is as good.
+        let messages = try self.standIns.fill(answer, from: first, through: LogTail.sequence(of: head), of: lane)
         var portion = InspectedPortion()
         var last = offset
         for message in messages {

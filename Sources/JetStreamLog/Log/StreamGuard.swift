@@ -42,14 +42,20 @@ struct StreamGuard: Sendable {
     /// - Parameters:
     ///   - facts: of the stream; `nil`: the servers know of no such stream. While they start again, that may pass.
     ///   - seen: the newest offset that was read, or confirmed, before the leader was asked.
+    ///   - standIns: how many of its messages were erased, and have another record in their place (`StandIns`).
     ///   - elapsed: monotonic time.
     /// - Returns: whether it is as it was.
-    mutating func look(at facts: StreamFacts?, seen: UInt64, elapsed: Timestamp) -> Verdict {
+    mutating func look(
+        at facts: StreamFacts?,
+        seen: UInt64,
+        standIns: UInt64 = 0,
+        elapsed: Timestamp
+    ) -> Verdict {
         guard let facts else { return self.doubt("there is no stream of the lane \(self.lane)", elapsed) }
         if facts.created != self.created {
             return .lost("the stream of the lane \(self.lane) was made anew")
         }
-        if facts.firstSequence > 1 || facts.deletedCount > 0 {
+        if facts.firstSequence > 1 || facts.deletedCount > standIns {
             return .lost("records of the lane \(self.lane) were deleted")
         }
         let head = LogTail.offset(of: facts.lastSequence)

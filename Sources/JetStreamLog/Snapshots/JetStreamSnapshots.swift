@@ -61,7 +61,7 @@ package struct JetStreamSnapshots: SnapshotStream {
                 of: names.snapshotStream,
                 messagesMax: JetStreamLimits.recordsPerQuestionMax,
                 bytesMax: JetStreamLimits.bytesPerQuestionMax,
-                subject: manifestsOnly ? names.snapshotManifests : nil
+                on: manifestsOnly ? names.snapshotManifests : nil
             )
             .map { SnapshotMessage(sequence: $0.sequence, bytes: $0.bytes) }
         }

@@ -10,6 +10,7 @@ package import GatewayCore
 /// subject   PREFIX.log.breaks, PREFIX.log.acknowledgements.0   appends
 ///           PREFIX.news.…                                      a record was stored: a hint for readers
 ///           PREFIX.bus.…                                       from gateway to gateway
+/// stream    PREFIX-forgotten, with all subjects PREFIX.forgotten.…: sessions that are forgotten (`ForgottenSubjects`)
 /// ```
 package struct LogNames: Hashable, Sendable {
     package let prefix: String
@@ -40,4 +41,47 @@ package struct LogNames: Hashable, Sendable {
     }
 
     package func bus(_ subject: String) -> String { "\(self.prefix).bus.\(subject)" }
+
+    /// The stream about sessions that are forgotten.
+    package var forgottenStream: String { "\(self.prefix)-forgotten" }
+
+    package var forgotten: ForgottenSubjects { ForgottenSubjects(prefix: "\(self.prefix).forgotten") }
+}
+
+/// The subjects of the stream about sessions that are forgotten.
+package struct ForgottenSubjects: Hashable, Sendable {
+    let prefix: String
+
+    var all: String { "\(self.prefix).>" }
+    /// The first message: the log's id, and the key of the hashes by which sessions are refused.
+    var head: String { "\(self.prefix).order.head" }
+    /// All that gateways read in order.
+    var orders: String { "\(self.prefix).order.>" }
+    /// A session is refused from now on, and forgotten.
+    var sessions: String { "\(self.prefix).order.session.*" }
+    func session(_ hash: UInt64) -> String { "\(self.prefix).order.session.\(Self.digits(hash))" }
+    /// No record names the session any more.
+    func erased(_ hash: UInt64) -> String { "\(self.prefix).order.erased.\(Self.digits(hash))" }
+    /// The names that replace a session; erased when all gateways have used them.
+    var names: String { "\(self.prefix).names.*" }
+    func names(_ hash: UInt64) -> String { "\(self.prefix).names.\(Self.digits(hash))" }
+    /// The records that stand for those that were erased.
+    var standIns: String { "\(self.prefix).record.>" }
+    func standIns(of lane: Lane) -> String { "\(self.prefix).record.\(Self.text(lane)).*" }
+    func standIn(for sequence: UInt64, of lane: Lane) -> String {
+        "\(self.prefix).record.\(Self.text(lane)).\(sequence)"
+    }
+    /// How far the books of each gateway are.
+    var books: String { "\(self.prefix).books.*" }
+    func books(_ id: String) -> String { "\(self.prefix).books.\(id)" }
+
+    /// The last word of a subject.
+    static func last(of subject: String) -> Substring { subject.split(separator: ".").last ?? "" }
+
+    private static func text(_ lane: Lane) -> String { lane.description.replacing("/", with: ".") }
+
+    private static func digits(_ hash: UInt64) -> String {
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }

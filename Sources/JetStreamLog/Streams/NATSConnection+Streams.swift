@@ -15,7 +15,7 @@ extension NATSConnection {
         try self.facts(of: stream, subject: names.subject(of: lane))
     }
 
-    /// Asks the leader of a stream that takes one subject.
+    /// Asks the leader of a stream of one subject about it.
     func facts(of stream: String, subject: String) throws(NATSError) -> StreamFacts {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(0)
@@ -89,7 +89,7 @@ extension NATSConnection {
     ///   - stream: which stream.
     ///   - messagesMax: the most messages.
     ///   - bytesMax: no further message once there are so many bytes.
-    ///   - subject: only those of this subject; `nil`: all.
+    ///   - subject: only those of subjects that match it, with their subjects; `nil`: all.
     /// - Returns: the messages.
     /// - Throws: `noAnswer`, where not even one message came in time.
     func messages(
@@ -97,7 +97,7 @@ extension NATSConnection {
         of stream: String,
         messagesMax: Int,
         bytesMax: Int,
-        subject: String? = nil
+        on subject: String? = nil
     ) throws(NATSError) -> [StreamMessage] {
         var inbox: UnsafeMutablePointer<CChar>?
         try unsafe NATSCall.check(natsInbox_Create(&inbox), "an inbox")
@@ -127,7 +127,9 @@ extension NATSConnection {
             }
             defer { unsafe natsMsg_Destroy(message) }
             switch unsafe StreamMessage.read(message) {
-            case .message(let each): collected.append(each)
+            case .message(var each):
+                if subject != nil { each.subject = unsafe StreamMessage.header("Nats-Subject", of: message) }
+                collected.append(each)
             case .end: return collected
             case .failed(let reason):
                 if !collected.isEmpty { return collected }
@@ -161,7 +163,8 @@ extension StreamMessage {
                 sequence: sequence,
                 time: time,
                 append: unsafe Self.header(AppendHeader.name, of: message),
-                bytes: unsafe Self.content(of: message)
+                bytes: unsafe Self.content(of: message),
+                standIn: unsafe Self.header(StandInHeader.order, of: message).flatMap { UInt64($0) }
             )
         )
     }
@@ -172,7 +175,7 @@ extension StreamMessage {
         return unsafe Array(UnsafeRawBufferPointer(start: data, count: count))
     }
 
-    private static func header(_ name: String, of message: OpaquePointer) -> String? {
+    static func header(_ name: String, of message: OpaquePointer) -> String? {
         var value: UnsafePointer<CChar>?
         guard unsafe natsMsgHeader_Get(message, name, &value) == NATS_OK, let value = unsafe value else { return nil }
         return unsafe String(cString: value)

@@ -10,6 +10,10 @@ struct StreamMessage: Hashable, Sendable {
     /// The writer and its number, as `AppendHeader` writes them; `nil`: the message has none.
     var append: String?
     var bytes: [UInt8]
+    /// In which order it was stored for a message that was erased (`ForgettingOrders`); `nil`: it is what was appended.
+    var standIn: UInt64?
+    /// Where it was asked for by its subject.
+    var subject: String?
 }
 
 /// The state of a stream, as its leader tells it.

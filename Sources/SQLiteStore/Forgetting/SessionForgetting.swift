@@ -64,7 +64,9 @@ struct SessionForgetting: Sendable {
         for copy in self.copies.list() {
             let bytes = names.session.bytes
             guard try await StoreFiles.onAnotherThread({ FileSearch.holds([bytes], copy.path) }) else { continue }
-            changed[copy.number] = .some(try await self.replace(copy, names))
+            changed[copy.number] = .some(
+                try await self.replace(copy) { try LedgerForgetting.replace(names, $0) }
+            )
             traces.copies += 1
         }
         traces.logRecords = try await log.forget(names)
@@ -76,8 +78,15 @@ struct SessionForgetting: Sendable {
 
     /// Makes a copy of a checked copy with other names, which takes its place.
     ///
+    /// - Parameters:
+    ///   - copy: which.
+    ///   - change: changes the file; not called in a transaction.
     /// - Returns: the new one; `nil` where the copy was of no use: then it is removed.
-    private func replace(_ copy: LedgerCopy, _ names: SessionPseudonyms) async throws -> LedgerCopy? {
+    /// - Throws: where it has to be done again; the copy is as it was.
+    func replace(
+        _ copy: LedgerCopy,
+        _ change: @escaping @Sendable (Database) throws -> Void
+    ) async throws -> LedgerCopy? {
         guard await copy.fault() == nil else {
             self.copies.remove(copy)
             return nil
@@ -89,7 +98,7 @@ struct SessionForgetting: Sendable {
             let queue = try DatabaseQueue(path: new)
             let offset = try queue.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA journal_mode = DELETE")
-                try LedgerForgetting.replace(names, database)
+                try change(database)
                 try database.execute(sql: "VACUUM")
                 return try LedgerSchema.appliedOffsets(database).filter { $0.key != .breaks }.values.max() ?? 0
             }

@@ -43,6 +43,8 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
         var copies: [Copy] = []
         /// Why the ledger has to be replaced, while that did not work.
         var fault: String?
+        /// Sessions that are being forgotten in a shared log.
+        var forgetting: [ForgettingNames] = []
         var isClosed = false
     }
 
@@ -215,8 +217,7 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
         }
         guard self.generation == generation else { return .success(nil) }
         do {
-            // The copy that takes its place, and the log that is counted after it, must say the same. (No session is forgotten in a log
-            // that several gateways share.)
+            // The copy that takes its place, and the log that is counted after it, must say the same.
             if self.log is SQLiteEventLog { try await self.finishForgetting(nil) }
         } catch {
             self.state.withLock { $0.fault = reason }
@@ -231,6 +232,12 @@ package final class KeptLedger: LedgerKeeping, CachingStore {
         )
         do {
             let (ledger, recovery) = try await replacement.run(because: reason, isUsable: false)
+            do {
+                try await ledger.forget(self.state.withLock(\.forgetting))
+            } catch {
+                await ledger.close()
+                throw error
+            }
             self.state.withLock { state in
                 state.ledger = ledger
                 state.generation += 1
@@ -304,6 +311,67 @@ extension KeptLedger {
                 }
             }
             .get()
+    }
+
+    /// Puts other names in the place of sessions that are being forgotten in a shared log: in the ledger's rows, and in all that it counts
+    /// until the next call.
+    ///
+    /// - Parameter names: of all of them.
+    /// - Throws: where it has to be done again.
+    package func forget(inSharedLog names: [ForgettingNames]) async throws(LedgerError) {
+        try await self.turns
+            .take { () async -> Result<Void, LedgerError> in
+                do {
+                    try await self.current.forget(names)
+                    self.state.withLock { $0.forgetting = names }
+                    return .success(())
+                } catch {
+                    return .failure(self.failure(error))
+                }
+            }
+            .get()
+    }
+
+    /// Writes the ledger and its copies anew: no session that was forgotten is in them, also not in pages that are used no more.
+    ///
+    /// - Parameter removesCopies: whether the names of a session are erased, so that copies cannot get them.
+    /// - Throws: where it has to be done again.
+    package func compact(removesCopies: Bool) async throws(LedgerError) {
+        try await self.turns
+            .take { () async -> Result<Void, LedgerError> in
+                do {
+                    try await self.compactInTurn(removesCopies: removesCopies)
+                    return .success(())
+                } catch {
+                    return .failure(self.failure(error))
+                }
+            }
+            .get()
+    }
+
+    private func compactInTurn(removesCopies: Bool) async throws {
+        guard let path = self.directory.withLock({ $0?.path }) else { throw LedgerError.closed }
+        try await self.current.compact()
+        let names = self.state.withLock(\.forgetting)
+        let forgetting = SessionForgetting(directory: path)
+        var changed: [UInt64: LedgerCopy?] = [:]
+        for copy in self.folder.list() {
+            if removesCopies {
+                self.folder.remove(copy)
+                changed[copy.number] = .some(nil)
+            } else {
+                changed[copy.number] = .some(
+                    try await forgetting.replace(copy) { try LedgerForgetting.replace(names, $0) }
+                )
+            }
+        }
+        let result = changed
+        self.state.withLock { state in
+            state.copies = state.copies.compactMap { copy in
+                guard let changed = result[copy.file.number] else { return copy }
+                return changed.map { Copy(file: $0, facts: copy.facts) }
+            }
+        }
     }
 
     private func forgetInTurn(_ session: SessionID, isServing: Bool) async throws -> SessionTraces {

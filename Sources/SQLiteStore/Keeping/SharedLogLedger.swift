@@ -15,6 +15,7 @@ extension KeptLedger {
     ///   - log: which several gateways share, open.
     ///   - directory: held, and taken for this log (`SharedLogMark`).
     ///   - isFirst: whether this gateway has never counted this log: then no ledger is missing.
+    ///   - forgetting: the sessions that are being forgotten; the log gives them the same names.
     ///   - settings: how many copies there are to be.
     ///   - now: by the gateway's clock.
     /// - Returns: the ledger, open. Nothing here reads the whole log: the ledger of a gateway that was killed is compared with it while it
@@ -24,27 +25,42 @@ extension KeptLedger {
         countingShared log: any EventLog,
         in directory: StoreDirectory,
         isFirst: Bool,
+        forgetting: SharedForgettingStart = SharedForgettingStart(),
         settings: Settings = Settings(),
         now: Timestamp
     ) async throws(StoreError) -> KeptLedger {
         var settings = settings
         settings.isLogFar = true
-        let kept = try await Self.openShared(log, in: directory, isFirst: isFirst, settings: settings, now: now)
+        let kept = try await Self.openShared(
+            log,
+            in: directory,
+            isFirst: isFirst,
+            forgetting: forgetting,
+            settings: settings,
+            now: now
+        )
         do {
             // A new ledger has been told of nothing.
             let isNew = try await kept.appliedOffset(of: .breaks) == 0
             if isNew { try await kept.oweBreaks(through: try await log.head(of: .breaks)) }
-            return kept
         } catch {
             await kept.close()
             throw .unusable(directory: directory.path, reason: "the ledger or the shared log cannot be read: \(error)")
         }
+        do {
+            try await kept.forget(inSharedLog: forgetting.names)
+        } catch {
+            await kept.close()
+            throw .unusable(directory: directory.path, reason: "a session cannot be forgotten: \(error)")
+        }
+        return kept
     }
 
     private static func openShared(
         _ log: any EventLog,
         in directory: StoreDirectory,
         isFirst: Bool,
+        forgetting: SharedForgettingStart,
         settings: Settings,
         now: Timestamp
     ) async throws(StoreError) -> KeptLedger {
@@ -55,6 +71,11 @@ extension KeptLedger {
                 let ledger = try SQLiteLedger(in: directory)
                 do throws(StoreError) {
                     try await Self.compare(ledger, with: log, in: directory)
+                    try await Self.forget(forgetting.names, in: ledger, directory)
+                    guard !forgetting.hasMissed || !look.isThere else {
+                        await ledger.close()
+                        return try await Self.countAnew(log, in: directory, settings: settings, now: now)
+                    }
                     return try await Self.open(
                         look.isThere
                             ? .there(ledger, isSealed: look.isSealed) : isFirst ? .first(ledger) : .new(ledger),
@@ -72,6 +93,7 @@ extension KeptLedger {
             }
         }
         let keptAside = try LedgerFile.setAside(in: directory, now: now)
+        if forgetting.hasMissed { Self.removeCopies(in: directory) }
         return try await Self.open(
             .wrong(reason ?? "is missing", keptAside: keptAside),
             in: directory,
@@ -79,6 +101,43 @@ extension KeptLedger {
             settings: settings,
             now: now
         )
+    }
+
+    /// A session was forgotten while this gateway was away: its ledger is removed, and counted anew of records that do not name it.
+    private static func countAnew(
+        _ log: any EventLog,
+        in directory: StoreDirectory,
+        settings: Settings,
+        now: Timestamp
+    ) async throws(StoreError) -> KeptLedger {
+        StoreFiles.remove(directory.file(StoreDirectory.ledgerFile))
+        Self.removeCopies(in: directory)
+        return try await Self.openShared(
+            log,
+            in: directory,
+            isFirst: true,
+            forgetting: SharedForgettingStart(),
+            settings: settings,
+            now: now
+        )
+    }
+
+    private static func removeCopies(in directory: StoreDirectory) {
+        let copies = LedgerCopies(dataDirectory: directory.path)
+        for copy in copies.list() { copies.remove(copy) }
+    }
+
+    /// Before anything is compared with the log, which gives the sessions these names.
+    private static func forget(
+        _ names: [ForgettingNames],
+        in ledger: SQLiteLedger,
+        _ directory: StoreDirectory
+    ) async throws(StoreError) {
+        do {
+            try await ledger.forget(names)
+        } catch {
+            throw .unreadable(directory.file(StoreDirectory.ledgerFile), error)
+        }
     }
 
     /// Looks whether the log still has what the ledger has counted of it.
@@ -118,7 +177,9 @@ extension KeptLedger {
                 }
                 guard offset > 0, let digest = digests[lane], digest.offset == offset else { continue }
                 let record = try await log.read(lane, after: offset - 1, recordsMax: 1, bytesMax: 1).first
-                guard record?.offset == offset, record?.digest == digest.digest else {
+                // A record that stands for one that was erased has another digest.
+                let isSame = record?.digest == digest.digest || record?.isStandIn ?? false
+                guard record?.offset == offset, isSame else {
                     throw SharedLogMark.wentBack(
                         "the lane \(lane) has another record \(offset) than the one that the ledger has counted",
                         in: directory.path

@@ -21,6 +21,8 @@ final class LedgerWriter {
     private let selectForgotten: PreparedStatement
     private let totals: LedgerTotals
     private var changes = BreakChanges()
+    /// Sessions that are being forgotten in a shared log: their rows get these names.
+    var forgetting: [ForgettingNames] = []
     /// The sixteen bytes of the session that is being written, where statements find them.
     private let session: UnsafeMutableRawBufferPointer
 
@@ -76,7 +78,8 @@ final class LedgerWriter {
     /// - Returns: how many outcomes stand from now on.
     func apply(_ postings: ArraySlice<LedgerPosting>) throws -> NewOutcomes {
         var counted = NewOutcomes()
-        let rows = PostedRows(postings)
+        let names = self.forgetting
+        let rows = PostedRows(names.isEmpty ? postings : postings.map { $0.forgetting(names) }[...])
         let keys = rows.sortedKeys
         var index = 0
         while index < keys.count {
