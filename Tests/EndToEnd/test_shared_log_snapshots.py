@@ -36,7 +36,7 @@ class SharedLogSnapshots(SharedLogCase):
         return self.gateway(servers, *QUICK, *more, keys_of=first)
 
     def breaks(self, gateway):
-        return sorted((each["stream"], each["break"], each["number"]) for each in gateway.get("/v1/breaks?limit=500")["breaks"])
+        return sorted((each["stream"], each["break"], each["start"], each["ads"]) for each in gateway.get("/v1/breaks?limit=500")["breaks"])
 
     def test_a_gateway_on_an_empty_directory_begins_from_a_snapshot_and_passes_over_what_is_damaged(self):
         servers = self.servers(1)
