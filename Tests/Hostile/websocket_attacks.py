@@ -275,21 +275,21 @@ class Crowd(SocketChurn):
             "that comes. New ones take the place of those that are closed.")
     full, short = 5_000, 400
     seconds = 20
-    #: The answer to the upgrade and the gateway's routing id have fewer bytes, and every answer and every notice has more than are left.
-    opened_bytes = 170
+    #: The answer to the upgrade has some bytes less, and with the gateway's routing id some more. A reply has more than are left to 200.
+    opened_bytes, joined_bytes = 162, 200
 
     def run(self):
         answered = set()
 
         def heard(peer, data):
-            # More than the answer to the upgrade and the gateway's routing id: a reply, or what is published.
-            if peer.received > self.opened_bytes:
+            # A subscription has no answer: what is published may be long in coming.
+            if peer.received > peer.fact:
                 answered.add(peer)
                 self.facts["served_at_once"] = max(self.facts["served_at_once"], len(answered))
 
         def connect(number):
-            make = self.subscriber if number % 2 else self.dealer
-            return make(heard=heard, ended=answered.discard)
+            make, fact = (self.subscriber, self.opened_bytes) if number % 2 else (self.dealer, self.joined_bytes)
+            return make(heard=heard, ended=answered.discard, fact=fact)
 
         # They are all there before the others' time is over.
         while self.goes_on() and len(answered) < self.amount:
