@@ -95,8 +95,9 @@ struct ReferencePages: ParsableCommand {
 
     private static let metrics = ReferenceTable(
         columns: ["metric", "kind", "label", "meaning"],
-        rows: Metric.allCases.map {
-            .init(code: $0.rawValue, [$0.kind.rawValue, [$0.label, $0.secondLabel].compactMap(\.self).joined(separator: ", "), $0.meaning])
+        rows: Metric.allCases.map { metric in
+            let labels = [metric.label, metric.secondLabel].compactMap(\.self).joined(separator: ", ")
+            return .init(code: metric.rawValue, [metric.kind.rawValue, labels, metric.meaning])
         }
     )
 

@@ -54,7 +54,11 @@ package struct SignalListDocument: GatewayDocument {
                 .optional("code", .text, "The reason code of a refusal."),
                 .optional("reason", .text, "Why it changed nothing."),
                 .optional("break", .breakID, "The break that it is about."),
-                .optional("at", .instant, "When it is so; absent: when the gateway received it, or `inMilliseconds` later."),
+                .optional(
+                    "at",
+                    .instant,
+                    "When it is so; absent: when the gateway received it, or `inMilliseconds` later."
+                ),
                 .optional("inMilliseconds", .count, "How long after its receipt it is so."),
                 .optional("programmeTime", .flag, "Whether `at` is a place in the programme."),
                 .optional("durationMilliseconds", .count, "How long the break is to last by it."),
@@ -93,7 +97,11 @@ package struct SignalListDocument: GatewayDocument {
                 DocumentField("refused", .count, "Signals that the gateway refused."),
                 DocumentField("ignored", .count, "Things that watchers saw and that mean nothing for breaks."),
                 DocumentField("unusable", .count, "Things that watchers could not use, or could not bring here."),
-                DocumentField("refusedInARow", .count, "How many were refused or unusable since the last that was taken."),
+                DocumentField(
+                    "refusedInARow",
+                    .count,
+                    "How many were refused or unusable since the last that was taken."
+                ),
                 .optional("lastRefusal", .text, "Why the last of them was."),
                 .optional("lastSignal", .instant, "When its last signal came."),
                 DocumentField("heard", .instant, "When anything was heard of it."),

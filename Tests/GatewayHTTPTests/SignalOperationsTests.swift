@@ -105,7 +105,9 @@ struct SignalOperationsTests {
             let document: SignalListDocument = try await peer.ask("GET", Self.path).decoded()
             #expect(document.stream == "radio1" && document.signals.map(\.event) == ["4712", "4711"])
             let (newest, first) = (try #require(document.signals.first), try #require(document.signals.last))
-            #expect(newest.result == "refused" && newest.code == "BREAK_OVERLAP" && newest.reason == "Another break runs.")
+            #expect(
+                newest.result == "refused" && newest.code == "BREAK_OVERLAP" && newest.reason == "Another break runs."
+            )
             #expect(newest.decoded == "#EXT-X-CUE-OUT:30" && newest.break == nil)
             #expect(first.result == "changed" && first.effect == "opened" && first.break == "cue-7")
             #expect(first.at == (Parts.now + .seconds(10)).description && first.durationMilliseconds == 30_000)

@@ -39,7 +39,8 @@ struct AuditTrailTests {
         return self.audit.all
     }
 
-    @Test func `a signal's line has its stream and says why nothing changed, and metrics know its source`() async throws {
+    @Test func `a signal's line has its stream and says why nothing changed, and metrics know its source`() async throws
+    {
         var configuration = GatewayConfiguration.forTests
         configuration.cues = "* list=spots"
         try await self.run(configuration) { running in
@@ -73,7 +74,8 @@ struct AuditTrailTests {
             for result in [MetricLabel.changed, .unchanged, .refused] {
                 #expect(metrics.value(.sourceSignals, .source("encoder", result)) == 1)
             }
-            #expect(metrics.exposition().contains(#"cuecast_source_signals_total{source="encoder",result="refused"} 1"#))
+            let line = #"cuecast_source_signals_total{source="encoder",result="refused"} 1"#
+            #expect(metrics.exposition().contains(line))
             #expect(metrics.value(.oddSignals, .inWithoutOut) == 1)
             let kept = try #require(running.gateway.signals.stream(stream))
             #expect(kept.signals.map(\.result) == [.changed, .unchanged, .refused])
@@ -83,14 +85,16 @@ struct AuditTrailTests {
             func isRaised() -> Bool { running.gateway.readiness.alarms.contains { $0.alarm == "cuesRefused" } }
             for _ in 2..<SignalMonitor.refusedInARow { _ = await ask(try signal(.in, "none")) }
             let monitor = running.gateway.signals
-            let look = { monitor.lookAtSources(at: self.station.clock.now(), running.gateway.readiness, Logger(label: "test")) }
+            let logger = Logger(label: "test")
+            let look = { monitor.lookAtSources(at: self.station.clock.now(), running.gateway.readiness, logger) }
             look()
             #expect(!isRaised())
             _ = await ask(try signal(.in, "none"))
             look()
             #expect(isRaised())
             let alarm = try #require(running.gateway.readiness.alarms.first { $0.alarm == "cuesRefused" })
-            #expect(alarm.sentence.hasPrefix("The last 5 signals of the source encoder on tv were refused: NOT_FOUND: "))
+            let words = "The last 5 signals of the source encoder on tv were refused: NOT_FOUND: "
+            #expect(alarm.sentence.hasPrefix(words))
             _ = await ask(try signal(.out))
             look()
             #expect(!isRaised())

@@ -71,7 +71,7 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
             }
             return .break(info)
         }
-        .traced(as: .broadcasters)
+        .traced(as: .broadcasters),
     ]
 }
 

@@ -94,7 +94,11 @@ package struct SignalOutcome: Hashable, Sendable {
         case .cancel: self.effect = .takenBack
         }
         self.reason = ""
-        if case .at(let said)? = signal.start { self.lateness = max(.zero, received - said) } else { self.lateness = nil }
+        if case .at(let said)? = signal.start {
+            self.lateness = max(.zero, received - said)
+        } else {
+            self.lateness = nil
+        }
     }
 
     private static func unchanged(_ info: BreakInfo, _ claim: SignalClaim?) -> (Effect, String) {
@@ -123,6 +127,7 @@ extension SignalOutcome.Oddity {
     /// Whether no IN came for a break that signals opened without a length, so that it lasted until its safety limit.
     ///
     /// - Parameter each: a break that is over.
+    /// - Returns: whether it is so; `false` of a break that a broadcaster published.
     package static func isOutWithoutIn(_ each: Break) -> Bool {
         guard let signals = each.record.signals, signals.opened, each.record.closed == nil else { return false }
         return each.record.ended == nil && each.record.duration == nil
