@@ -236,6 +236,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "CueDecoding",
+            dependencies: ["AdFormats"],
+            path: "Benchmarks/Cues",
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "StoreBenchmark",
             dependencies: ["SQLiteStore", "GatewayCore", "CuecastWire", argumentParser],
             path: "Benchmarks/Store",

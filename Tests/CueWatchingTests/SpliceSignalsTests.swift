@@ -257,10 +257,12 @@ struct SpliceSignalsTests {
     }
 
     /// The writer writes neither: these are `splice_null()` with another type and with the bit of encryption, and the checksums of that.
-    @Test(arguments: [
-        (13, 0x04, [0x7D, 0x2D, 0x0D, 0xE3], "UNSUPPORTED_COMMAND", "splice_schedule() is not read"),
-        (4, 0x82, [0x83, 0x90, 0xDC, 0x2A], "ENCRYPTED", "encrypted with algorithm 1"),
-    ] as [(Int, UInt8, [UInt8], String, String)])
+    @Test(
+        arguments: [
+            (13, 0x04, [0x7D, 0x2D, 0x0D, 0xE3], "UNSUPPORTED_COMMAND", "splice_schedule() is not read"),
+            (4, 0x82, [0x83, 0x90, 0xDC, 0x2A], "ENCRYPTED", "encrypted with algorithm 1"),
+        ] as [(Int, UInt8, [UInt8], String, String)]
+    )
     func `splice_schedule and encrypted sections are refused with codes of their own, and leave nothing behind`(
         place: Int,
         byte: UInt8,

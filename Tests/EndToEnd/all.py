@@ -15,7 +15,7 @@ import harness, test_end_to_end
 PROCESSES = 4
 #: The classes that take longest. They go first, so that no processor is idle at the end.
 LONGEST = ("Dashboard", "WebTabs", "WebCrowd", "WebPlayer", "Schedules", "AdServers", "HTTPFuzz", "HTTP2", "CommandLine", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife",
-           "LoadRun", "WatchHLS", "EndToEnd")
+           "LoadRun", "WatchHLS", "EndToEnd", "BroadcasterPages", "RealEncoder", "ProgrammeTime")
 
 
 def left_out():

@@ -36,7 +36,7 @@ class RadioStart(unittest.TestCase):
                 self.assertEqual(notice.kind, notice_pb2.NOTICE_KIND_AVAILABLE)
                 opened = notice.window.from_us / 1_000_000
                 self.assertEqual(round((notice.window.by_us - notice.window.from_us) / 1_000_000, 1), WINDOW)
-                # Nobody asks before its turn, and turns are drawn from hashes: so many have asked at most, however slow this
+                # No player asks before its turn, and turns are drawn from hashes: so many have asked at most, however slow this
                 # machine is. (Five standard deviations of a binomial number.)
                 curve = []
 

@@ -356,7 +356,7 @@ class WatchHLS(unittest.TestCase):
                                "--dry-run")
         [sent] = watcher.wait_for("the break", result="notSent")
         self.assertEqual(sent["signal"]["durationMs"], 30_000)
-        # One that nobody asked for counts for what is in it, and that is told.
+        # One that was not asked for counts for what is in it, and that is told.
         self.server.serve("/other.m3u8", "\n".join(update) + "\n")
         other = self.watcher(None, self.server.url("/other.m3u8"), "--stream", "radio1", "--allow-private", "--dry-run")
         self.assertIn("EXT-X-SKIP", other.wait_for("the update", result="refused")[0]["reason"])
