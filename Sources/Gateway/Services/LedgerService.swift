@@ -118,14 +118,31 @@ package struct LedgerService: Service {
         while !Task.isCancelled {
             let generation = self.keeper?.generation ?? 0
             do {
-                if self.settings.isPaused { try await self.watch(lane) } else { try await self.follow(lane) }
-                return
+                if self.settings.isPaused {
+                    try await self.watch(lane)
+                } else {
+                    try await self.follow(lane, into: generation)
+                }
+                guard !Task.isCancelled, (self.keeper?.generation ?? 0) != generation else { return }
             } catch EventLogError.closed, LedgerError.closed {
                 return
             } catch {
                 if await self.replace(generation, after: error) { continue }
                 guard await self.waitAfter(error, lane) else { return }
             }
+        }
+    }
+
+    /// Follows the lane until another ledger takes the place of this one, which may have counted less: it waits for no record then.
+    private func follow(_ lane: Lane, into generation: Int) async throws {
+        guard let keeper = self.keeper else { return try await self.follow(lane) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.follow(lane) }
+            group.addTask {
+                while keeper.generation == generation { try await Task.sleep(for: Self.retryAfter) }
+            }
+            defer { group.cancelAll() }
+            _ = try await group.next()
         }
     }
 
