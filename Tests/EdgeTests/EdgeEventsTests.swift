@@ -247,7 +247,7 @@ struct EdgeEventsTests {
         await stand.shared.stop()
     }
 
-    @Test func `one whose notices were let go is closed, since it need not notice that they are missing`() async throws {
+    @Test func `one whose notices were let go is closed, since it need not notice it`() async throws {
         let stand = try LoopStand { $0.ringBytesMax = 20_000 }
         let (stuck, quick) = (try EventPeer(), try EventPeer())
         for peer in [stuck, quick] { try await self.serve(peer, stand) }
