@@ -202,7 +202,7 @@ struct EdgeEventsTests {
         #expect(Self.notices(peer.text) == framed(first) + end)
         #expect(early.text == end)
         try await until("both listeners know") { peer.lost == [nil] && early.lost == [nil] }
-        // Nobody hears the stream any more.
+        // The stream has no listener any more.
         #expect(stand.metrics.value(.subscribedStreams) == 0)
         await stand.shared.stop()
     }
