@@ -151,7 +151,7 @@ package final class EdgeShared: NoticeSink {
     /// Hands over the connection of a listener that another server has accepted and answered; the loops write its events from now on.
     ///
     /// - Parameters:
-    ///   - listener: whose it is; where no loop serves it any more, it is told at once.
+    ///   - listener: its listener; where no loop serves it any more, it is told at once.
     ///   - descriptor: closed by the loop.
     ///   - isChunked: whether the answer's body is in chunks; if not, it ends with the connection.
     package func serve(_ listener: any EventListener, on descriptor: Int32, isChunked: Bool) {

@@ -17,7 +17,7 @@ package protocol EventListener: AnyObject, Sendable {
     /// A loop has the connection, and writes every notice above `last` from now on; called once, on the loop's thread.
     ///
     /// - Parameter connection: ends the connection; to be kept until then.
-    /// - Returns: what is sent first.
+    /// - Returns: the events to send first.
     func begin(_ connection: EventConnection) -> EventBeginning
 
     /// The loop has closed the connection; called once, on the loop's thread.
@@ -31,7 +31,7 @@ package protocol EventListener: AnyObject, Sendable {
     func dropped() -> [UInt8]
 }
 
-/// What a loop begins with for an ``EventListener``.
+/// The beginning of a loop's work for an ``EventListener``.
 package enum EventBeginning: Sendable {
     /// The events that it has not sent, and the sequence up to which the listener has everything then.
     case events([[UInt8]], last: UInt64)

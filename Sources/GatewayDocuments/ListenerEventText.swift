@@ -2,10 +2,15 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import Foundation
 package import GatewayCore
 
-/// What a listener reads as server-sent events (HTML, section "Server-sent events"), whichever part of the gateway writes it.
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The server-sent events that a listener reads (HTML, section "Server-sent events"), whichever part of the gateway writes it.
 package enum ListenerEventText {
     /// The time after which a client without own settings reconnects, in milliseconds.
     private static let retryMilliseconds = 2_000

@@ -202,7 +202,7 @@ struct EdgeEventsTests {
         #expect(Self.notices(peer.text) == framed(first) + end)
         #expect(early.text == end)
         try await until("both listeners know") { peer.lost == [nil] && early.lost == [nil] }
-        // Nobody hears the stream any more.
+        // The stream has no listener any more.
         #expect(stand.metrics.value(.subscribedStreams) == 0)
         await stand.shared.stop()
     }
@@ -247,7 +247,7 @@ struct EdgeEventsTests {
         await stand.shared.stop()
     }
 
-    @Test func `one whose notices were let go is closed, since it need not notice that they are missing`() async throws {
+    @Test func `one whose notices were let go is closed, since it need not notice it`() async throws {
         let stand = try LoopStand { $0.ringBytesMax = 20_000 }
         let (stuck, quick) = (try EventPeer(), try EventPeer())
         for peer in [stuck, quick] { try await self.serve(peer, stand) }

@@ -97,7 +97,7 @@ struct ListenerParts: Sendable {
 }
 
 extension ListenerParts {
-    /// What notices go to, in this order.
+    /// The sinks of notices, in this order.
     ///
     /// A listener that a loop takes over from the hub has everything that the loop has sent: so the hub comes first where
     /// connections are handed over. Else it has hundreds of readers, and those of the edge do not wait for them.

@@ -188,7 +188,7 @@ extension LimitName {
         case .httpListenersMax:
             .init(
                 DescriptorReserve.listenersDefaultMax,
-                of: "and one for each connection at most; 1000 and an eighth of the descriptors if `http` has a certificate",
+                of: "and one for each connection at most; by TLS 1000 and an eighth of the descriptors",
                 by: LimitSetting(
                     "http.listenersMax",
                     0...1_000_000,

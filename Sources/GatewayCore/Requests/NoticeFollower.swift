@@ -118,7 +118,7 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
 
     /// Hands a reader that has joined over to another part, which brings it each notice above `last` from now on.
     ///
-    /// - Returns: what waits, oldest first, and `last`; `nil`: it has not joined, or has ended.
+    /// - Returns: the waiting items, oldest first, and `last`; `nil`: it has not joined, or has ended.
     package mutating func handOver() -> (items: [Item], last: UInt64)? {
         guard case .following(let last) = self.state else { return nil }
         self.state = .handedOver(last: last)
