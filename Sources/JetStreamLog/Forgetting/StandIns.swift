@@ -78,14 +78,18 @@ final class StandIns: Sendable {
         let followed = self.state.withLock(\.followed)
         var filled: [StreamMessage] = []
         var next = sequence
+        var there: Set<UInt64>?
         for message in messages {
             while next < message.sequence {
+                defer { next += 1 }
+                if let there, !there.contains(next) { continue }
                 guard let found = try self.standIn(for: next, of: lane) else {
-                    return filled + messages.filter { $0.sequence >= next }
+                    // A message was lost. Where many were, the leader is not asked for each.
+                    if there == nil { there = try self.sequences(of: lane) }
+                    continue
                 }
                 guard found.standIn ?? 0 <= followed else { return filled }
                 filled.append(found)
-                next += 1
             }
             filled.append(message)
             next = message.sequence + 1
@@ -116,22 +120,26 @@ final class StandIns: Sendable {
         let known = self.count(of: lane)
         guard facts.deletedCount > known else { return known }
         let deleted = try self.connection.deletedSequences(of: self.names.stream(of: lane))
-        let subjects: [String]
-        do throws(NATSError) {
-            subjects = try self.connection.subjects(
-                of: self.names.forgottenStream,
-                matching: self.names.forgotten.standIns(of: lane)
-            )
-        } catch {
-            guard case .noStream = error else { throw error }
-            return known
-        }
-        let found = deleted.intersection(subjects.compactMap { UInt64(ForgottenSubjects.last(of: $0)) })
+        let found = deleted.intersection(try self.sequences(of: lane))
         // A record whose message is there, too, stands for nothing.
         guard found.count == deleted.count else { return UInt64(found.count) }
         let count = UInt64(found.count)
         self.state.withLock { $0.counts[lane] = count }
         return count
+    }
+
+    /// The messages of a lane that have a record in their place, as the leader says.
+    private func sequences(of lane: Lane) throws(NATSError) -> Set<UInt64> {
+        do throws(NATSError) {
+            let subjects = try self.connection.subjects(
+                of: self.names.forgottenStream,
+                matching: self.names.forgotten.standIns(of: lane)
+            )
+            return Set(subjects.compactMap { UInt64(ForgottenSubjects.last(of: $0)) })
+        } catch {
+            guard case .noStream = error else { throw error }
+            return []
+        }
     }
 
     /// The records of a lane as readers get them while sessions are being forgotten.
