@@ -6,7 +6,7 @@ import AdFormats
 /// Decodes SCTE-35 cues many times, so that `Benchmarks/cue_decoding.py` can hold the time against that of another reader.
 ///
 /// `CueDecoding ROUNDS` reads cues from standard input, one of base64 on a line, and decodes each of them so many times. It prints for
-/// each the nanoseconds of one decoding, in the order of the lines.
+/// each the nanoseconds of one decoding, in the order of the lines: of the quickest of five turns, since the machine does other things.
 @main
 struct CueDecoding {
     static func main() throws {
@@ -20,9 +20,13 @@ struct CueDecoding {
         var descriptors = 0
         for cue in cues { descriptors += try SpliceInfoSection(text: cue).descriptors.count }
         for cue in cues {
-            let start = ContinuousClock.now
-            for _ in 0..<rounds { descriptors += try SpliceInfoSection(text: cue).descriptors.count }
-            print(Int((ContinuousClock.now - start) / .nanoseconds(rounds)))
+            var least = Double.infinity
+            for _ in 0..<5 {
+                let start = ContinuousClock.now
+                for _ in 0..<rounds { descriptors += try SpliceInfoSection(text: cue).descriptors.count }
+                least = min(least, (ContinuousClock.now - start) / .nanoseconds(rounds))
+            }
+            print(Int(least))
         }
         // The results are used, so that none is left out.
         precondition(descriptors >= 0)
