@@ -186,7 +186,7 @@ struct EdgeEventsTests {
 
     @Test(arguments: [true, false])
     func `a listener that has ended gets its last event, and then nothing`(_ isChunked: Bool) async throws {
-        let stand = try LoopStand()
+        let stand = try LoopStand { $0.farewellMax = .seconds(3_600) }
         let (peer, early) = (try EventPeer("radio1"), try EventPeer("radio1", ended: "event: end\n\n"))
         try await self.serve(peer, stand, isChunked: isChunked)
         try await stand.publish(1, of: "radio1")
@@ -208,7 +208,7 @@ struct EdgeEventsTests {
     }
 
     @Test func `an event that is begun is finished before the last one, if the peer reads`() async throws {
-        let stand = try LoopStand()
+        let stand = try LoopStand { $0.farewellMax = .seconds(3_600) }
         let peer = try EventPeer()
         try await self.serve(peer, stand)
         // More than the kernel takes.

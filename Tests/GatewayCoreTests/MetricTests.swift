@@ -123,7 +123,8 @@ struct MetricTests {
             #expect(family.help == metric.help)
             #expect(family.type == metric.kind.rawValue)
             #expect(family.samples.isEmpty == (metric.label == "lane"), "\(metric)")
-            #expect(family.samples.allSatisfy { $0.labels.keys.allSatisfy { [metric.label, "le"].contains($0) } })
+            let labels = [metric.label, metric.secondLabel, "le"]
+            #expect(family.samples.allSatisfy { $0.labels.keys.allSatisfy { labels.contains($0) } })
             #expect(family.samples.allSatisfy { $0.value == 0 })
         }
     }

@@ -20,19 +20,23 @@ struct NoticeFollowerTests {
     @Test func `one that is handed over keeps its position, and gets nothing more here`() throws {
         var follower = NoticeFollower<UInt64>(waitingMax: 2)
         follower.noticed(4, 4)
-        #expect(follower.handOver() == nil, "it has not joined")
+        let early = follower.handOver()
+        #expect(early == nil, "it has not joined")
         follower.joined(at: 3)
         follower.noticed(5, 5)
-        let (items, last) = try #require(follower.handOver())
+        let handedOver = follower.handOver()
+        let (items, last) = try #require(handedOver)
         #expect(items == [4, 5] && last == 5)
         for sequence in 6...9 { follower.noticed(UInt64(sequence), UInt64(sequence)) }
-        #expect(!follower.repeated { $0 })
-        #expect(follower.end == nil && follower.last == 5 && !follower.hasWaiting && follower.take().isEmpty)
-        #expect(follower.handOver() == nil, "it is handed over once")
+        let (isRepeated, taken, again) = (follower.repeated { $0 }, follower.take(), follower.handOver())
+        #expect(!isRepeated && taken.isEmpty)
+        #expect(follower.end == nil && follower.last == 5 && !follower.hasWaiting)
+        #expect(again == nil, "it is handed over once")
         follower.finish(.left)
         follower.finish(.gone)
         #expect(follower.end == .left && follower.last == nil)
-        #expect(follower.handOver() == nil)
+        let late = follower.handOver()
+        #expect(late == nil)
     }
 
     @Test func `a reader that registers before its join gets each notice above its head once, in order`() {

@@ -124,10 +124,9 @@ struct LogForgettingTests {
         let forgetting = try await self.forgetting(servers, names)
         let order = try await forgetting.begin(self.session, at: self.now).order
         let access = servers.access
-        let group = try #require(
-            try AcknowledgementGroup(decoding: self.record(4, [self.other, self.session]))
-                .forgetting([try #require(order.names)])
-        )
+        let newNames = try #require(order.names)
+        let record = try AcknowledgementGroup(decoding: self.record(4, [self.other, self.session]))
+        let group = try #require(try record.forgetting([newNames]))
         // The record that stands for one is stored twice, and nothing is erased.
         try await blocking {
             let connection = try NATSConnection(access)
