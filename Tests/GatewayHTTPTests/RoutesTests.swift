@@ -163,7 +163,7 @@ struct RoutesTests {
         try await parts.serve { peer in
             let answer = try await peer.get("/metrics")
             #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
-            let sample = /[a-z_]+(\{[a-z]+="[^"\\]*"\})? -?[0-9.e+-]+/
+            let sample = /[a-z_]+(\{[a-z]+="[^"\\]*"(,[a-z]+="[^"\\]*")*\})? -?[0-9.e+-]+/
             var values: [String: String] = [:]
             for line in answer.body.split(separator: "\n") where !line.hasPrefix("# ") {
                 #expect(line.wholeMatch(of: sample) != nil, "\(line)")

@@ -85,14 +85,15 @@ struct WatchedRanges: Hashable, Sendable {
             if let known = self.watched[range.id]?.range, !Self.isReused(known, range) {
                 self.watched[range.id]?.range.merge(range)
             } else {
-                self.watched[range.id] = Watched(range: range)
+                // A playlist that reaches back for hours may have both ranges each time: what was told of this one stays so.
+                self.watched[range.id] = Watched(range: range, taken: self.watched[range.id]?.taken)
             }
         }
         self.endOnNext(order)
         var changes: [Change] = []
         for id in order {
             guard var range = self.watched[id]?.range, let line = lines[id] else { continue }
-            let taken = self.watched[id]?.taken
+            let taken = self.watched[id]?.taken.flatMap { Self.isReused($0, range) ? nil : $0 }
             range.line = taken?.line ?? line
             guard range != taken else { continue }
             self.watched[id]?.taken = range

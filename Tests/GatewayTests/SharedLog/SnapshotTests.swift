@@ -15,7 +15,7 @@ struct SnapshotTests {
     private let stream = ArchiveInMemory()
     /// Its chunks are small, so that a board takes many.
     private var archive: SnapshotArchive { SnapshotArchive(self.stream, messageBytesMax: Self.messageBytesMax) }
-    private static let messageBytesMax = 2_048
+    private static let messageBytesMax = 256
 
     /// The board of a random history.
     private func board(_ test: String) throws -> Board {
