@@ -69,7 +69,8 @@ struct PlaylistWatchTests {
 
     @Test mutating func `an id that is there twice, hours apart, is told once`() throws {
         let old = "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"2025-12-31T20:00:00Z\",PLANNED-DURATION=9,SCTE35-OUT=0xFC01\n"
-        let new = "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"\(Playlists.date(6_000))\",PLANNED-DURATION=6,SCTE35-OUT=0xFC02\n"
+        let start = Playlists.date(6_000)
+        let new = "#EXT-X-DATERANGE:ID=\"a\",START-DATE=\"\(start)\",PLANNED-DURATION=6,SCTE35-OUT=0xFC02\n"
         let playlist = Playlists.media(["", "#EXT-X-CUE-OUT:30", ""], header: old + new)
         #expect(try self.events(playlist).first?.hasPrefix("out 6000") == true)
         for _ in 0..<3 { #expect(try self.events(playlist + Array("#\n".utf8)) == []) }
