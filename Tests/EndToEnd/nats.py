@@ -49,12 +49,6 @@ class NATSServers:
             process.send_signal(signal.SIGKILL)
             process.wait()
 
-    def end(self, place):
-        """Ends a server in order."""
-        process, self.processes[place] = self.processes[place], None
-        process.terminate()
-        process.wait()
-
     def kill_named(self, name):
         """Kills the server of a name; returns its place."""
         place = int(name.removeprefix("server-"))

@@ -352,6 +352,8 @@ extension KeptLedger {
     private func compactInTurn(removesCopies: Bool) async throws {
         guard let path = self.directory.withLock({ $0?.path }) else { throw LedgerError.closed }
         try await self.current.compact()
+        // Copies are made in turn too, so that this one is what a kill has left.
+        self.folder.removeUnfinished()
         let names = self.state.withLock(\.forgetting)
         let forgetting = SessionForgetting(directory: path)
         var changed: [UInt64: LedgerCopy?] = [:]

@@ -133,6 +133,9 @@ package struct LedgerCopies: Sendable {
         }
     }
 
+    /// Removes the copy that a gateway was making when it was killed; none may be under way.
+    func removeUnfinished() { StoreFiles.remove(self.folder + "/" + Self.newName) }
+
     /// Removes a copy.
     func remove(_ copy: LedgerCopy) { StoreFiles.remove(copy.path) }
 }
