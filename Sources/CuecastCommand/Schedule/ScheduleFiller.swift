@@ -37,7 +37,7 @@ struct ScheduleFillingOptions: ParsableArguments {
         guard self.fillAhead.duration <= Self.fillAheadMax,
             self.fillAhead.duration >= self.adServer.adServerTime.duration + Self.reserve
         else {
-            throw ValidationError("--fill-ahead must be 5s more than --ad-server-time, and at most 6h.")
+            throw ValidationError("--fill-ahead must be at least 5s more than --ad-server-time, and at most 6h.")
         }
     }
 
