@@ -57,12 +57,12 @@ choose_swift_flags() {
         allow) ;;
         *) fail 64 "CUECAST_WARNINGS is '$warnings'; it may be 'error' or 'allow'" ;;
     esac
-    # Built once, from nothing, and not debugged: whole modules without debug information take a fifth less time, and
-    # a tenth less again where no module is read twice, once for those that import it. A developer's next build takes less
+    # Built once, from nothing, and neither debugged nor looked up in an editor: whole modules without debug information take a fifth
+    # less time, and a tenth less again where no module is read twice, once for those that import it. A developer's next build takes less
     # time without.
     if [ -n "${CI:-}" ]; then
         swift_flags+=(
-            -debug-info-format none
+            -debug-info-format none --disable-index-store
             -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -no-emit-module-separately-wmo
         )
         # It links in half of the time, twenty programs and the tests.
@@ -205,8 +205,13 @@ run_watched() {
     return "$status"
 }
 
-# Targets whose tests wait for most of their time: they run beside the others.
-readonly waiting_targets=" ListenerSimulationTests LoadEngineTests "
+# The targets that take longest, so that they begin first.
+readonly longest_targets=(
+    ListenerSimulationTests LoadEngineTests GatewayCoreTests GatewayTests GatewayHTTPTests SQLiteStoreTests CuecastWireTests AdFormatsTests
+)
+
+# How many targets run at a time: two that compute, on two cores, and two that wait for most of their time.
+readonly targets_at_a_time=4
 
 # Where each target's seconds go, when set.
 target_times=""
@@ -218,20 +223,16 @@ test_failures=""
 # again, since they look whether what they wait for has come. The option is of the compiler that the project is developed with.
 readonly tests_at_a_time=8
 
-# Runs the tests of the given targets that are built, one target after the other. In one process the property tests, which
-# compute without a pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn
-# until they fail. Not by `swift test`, of which only one can work in a folder at a time. A target that fails keeps no other
-# from its turn: one run tells of everything.
-run_targets() {
-    local bundle="$1" target started width=() status=0
+# Runs the tests of one target that is built: a process for each. In one process the property tests, which compute without a
+# pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn until they fail. Not by
+# `swift test`, of which only one can work in a folder at a time.
+run_target() {
+    local bundle="$1" target="$2" started="$SECONDS" width=() status=0
     if is_own_compiler; then width=(--experimental-maximum-parallelization-width "$tests_at_a_time"); fi
-    for target in "${@:2}"; do
-        printf '\n-- %s\n' "$target"
-        started="$SECONDS"
-        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing "${width[@]}" --filter "^$target\." || status="$?"
-        printf -- '-- %s: %s s\n' "$target" "$((SECONDS - started))"
-        if [ -n "${target_times:-}" ]; then printf ' %s %s s;' "$target" "$((SECONDS - started))" >>"$target_times"; fi
-    done
+    printf '\n-- %s\n' "$target"
+    run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing "${width[@]}" --filter "^$target\." || status="$?"
+    printf -- '-- %s: %s s\n' "$target" "$((SECONDS - started))"
+    if [ -n "${target_times:-}" ]; then printf ' %s %s s;' "$target" "$((SECONDS - started))" >>"$target_times"; fi
     return "$status"
 }
 
@@ -249,26 +250,36 @@ run_all_tests() {
     run_named_targets "${names[@]}"
 }
 
-# Runs the tests of the given targets that are built; those that mostly wait run beside the others, and their output comes after
-# the others'. What failed comes last.
+# Runs the tests of the given targets that are built, some targets at a time, and shows the output of each when it has ended. A
+# target that fails keeps no other from its turn: one run tells of everything. What failed comes last.
 run_named_targets() {
-    local bundle target quick=() waiting=() log beside status=0
+    local bundle target ended status=0 logs in_order=()
+    local -A running=()
     test_failures="$(mktemp)"
+    logs="$(mktemp -d)"
     bundle="$(built_folder)/cuecastPackageTests.xctest"
-    for target in "$@"; do
-        if [[ "$waiting_targets" == *" $target "* ]]; then waiting+=("$target"); else quick+=("$target"); fi
+    for target in "${longest_targets[@]}"; do
+        if [[ " $* " == *" $target "* ]]; then in_order+=("$target"); fi
     done
-    log="$(mktemp)"
-    run_targets "$bundle" "${waiting[@]}" >"$log" 2>&1 &
-    beside="$!"
-    run_targets "$bundle" "${quick[@]}" || status="$?"
-    wait "$beside" || status="$?"
-    cat "$log"
+    for target in "$@"; do
+        if [[ " ${longest_targets[*]} " != *" $target "* ]]; then in_order+=("$target"); fi
+    done
+    while [ "${#in_order[@]}" -gt 0 ] || [ "${#running[@]}" -gt 0 ]; do
+        while [ "${#in_order[@]}" -gt 0 ] && [ "${#running[@]}" -lt "$targets_at_a_time" ]; do
+            run_target "$bundle" "${in_order[0]}" >"$logs/${in_order[0]}" 2>&1 &
+            running["$!"]="${in_order[0]}"
+            in_order=("${in_order[@]:1}")
+        done
+        ended=""
+        wait -n -p ended "${!running[@]}" || status="$?"
+        cat "$logs/${running["$ended"]}"
+        unset "running[$ended]"
+    done
     if [ -s "$test_failures" ]; then
         printf '\nWhat failed:\n'
         cat "$test_failures"
     fi
-    rm -f "$log" "$test_failures"
+    rm -rf -- "$logs" "$test_failures"
     test_failures=""
     return "$status"
 }
