@@ -44,6 +44,8 @@ enum Operation: String, CaseIterable {
     case publishAtNone = "publish-at-0"
     case publishAtMany = "publish-at-100000"
     case listAtMany = "list-at-100000"
+    case choose = "choose-of-500"
+    case chooseExactly = "choose-exactly-of-500"
 }
 
 /// Prepares the data of the operations before any of them is counted.
@@ -54,6 +56,7 @@ struct Bench {
     private static let updatesInGroup = 25
 
     private let workload: Workload
+    private let choosing = ChoosingWork()
     private let batchRequests: [[UInt8]]
     private let acknowledgements: [[UInt8]]
     /// The board for publications and lists: making one with a hundred thousand breaks takes longer than all rounds.
@@ -88,6 +91,8 @@ struct Bench {
         case .updateGroup: try self.update(count, inGroupsOf: Self.updatesInGroup)
         case .publishAtNone, .publishAtMany: try self.publish(count)
         case .listAtMany: self.list(count)
+        case .choose: self.choosing.choose(count, isExact: false)
+        case .chooseExactly: self.choosing.choose(count, isExact: true)
         }
     }
 

@@ -138,6 +138,12 @@ final class NoticesDriver: LoadDriver {
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<NoticesDriver>) {
         let isBroadcaster = connection.tag == Self.broadcasterTag
+        if isBroadcaster, self.phase == .waiting {
+            // A gateway closes a broadcaster's connection that brings nothing for half a minute, and a silence may be as long.
+            self.broadcaster = nil
+            _ = loop.connect(.dealer, to: self.settings.publisher.endpoint, tag: Self.broadcasterTag)
+            return
+        }
         if !isBroadcaster, self.phase == .connecting, self.reconnects.allow(after: end) {
             let index = Int(connection.tag)
             if self.subscribers[index].connection.take() != nil { self.readyCount -= 1 }
@@ -246,6 +252,10 @@ extension NoticesDriver {
     }
 
     private func beginRound(in loop: LoadLoop<NoticesDriver>) {
+        guard self.broadcaster != nil else {
+            // It is being connected anew.
+            return loop.schedule(TimerToken(kind: TimerKind.round), at: loop.now + .milliseconds(10))
+        }
         if self.cpuSecondsBefore == nil { self.cpuSecondsBefore = ProcessUsage.cpuSeconds() }
         self.phase = self.settings.pattern == .single ? .round : .preparing
         self.publish(1, in: loop) { (driver) throws(LoadError) in
