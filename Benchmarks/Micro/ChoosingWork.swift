@@ -19,15 +19,16 @@ struct ChoosingWork {
     init() {
         let candidates = (0..<Self.candidateCount).map(Self.candidate)
         self.candidates = candidates
-        self.played = (0..<200).map { index in
-            let candidate = candidates[index * 7 % Self.candidateCount]
-            return PlayedAd(
-                milliseconds: Self.start - Int64(index + 1) * Self.hour / 10,
-                id: candidate.id,
-                advertiser: candidate.advertiser,
-                categories: candidate.categories
-            )
-        }
+        self.played = (0..<200)
+            .map { index in
+                let candidate = candidates[index * 7 % Self.candidateCount]
+                return PlayedAd(
+                    milliseconds: Self.start - Int64(index + 1) * Self.hour / 10,
+                    id: candidate.id,
+                    advertiser: candidate.advertiser,
+                    categories: candidate.categories
+                )
+            }
     }
 
     private static func candidate(_ index: Int) -> AdCandidate {
@@ -47,7 +48,9 @@ struct ChoosingWork {
         candidate.categories = ["IAB\(1 + index * 17 % Self.categoryCount)-\(1 + index % 4)"]
         if index % 11 == 0 { candidate.until = Self.start - Self.hour }
         if index % 13 == 0 { candidate.from = Self.start + Self.hour }
-        if index % 7 == 0 { candidate.dayparts = [Daypart(weekdays: [0, 1, 2, 3, 4], fromMinute: 360, untilMinute: 600)] }
+        if index % 7 == 0 {
+            candidate.dayparts = [Daypart(weekdays: [0, 1, 2, 3, 4], fromMinute: 360, untilMinute: 600)]
+        }
         if index % 17 == 0 { candidate.dayparts = [Daypart(weekdays: [5, 6], fromMinute: 0, untilMinute: 1_440)] }
         if index % 50 == 7 || index % 50 == 8 {
             (candidate.lock, candidate.priority) = ("pair \(index / 50)", 2)
@@ -57,7 +60,7 @@ struct ChoosingWork {
         return candidate
     }
 
-    /// Chooses so many times, with another draw each time, and says how often the search ended before it knew the best filling.
+    /// Chooses so many times, with another draw each time. Says how often the search ended before it knew the best filling.
     ///
     /// - Parameters:
     ///   - count: how many times.
