@@ -60,7 +60,9 @@ struct ChoosingWork {
         return candidate
     }
 
-    /// Chooses so many times, with another draw each time. Says how often the search ended before it knew the best filling.
+    /// Chooses so many times, with another draw each time.
+    ///
+    /// It says how often the search ended before it knew the best filling.
     ///
     /// - Parameters:
     ///   - count: how many times.
