@@ -3,8 +3,8 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
-# step that fails, names it, and exits with its code. Quick checks come first. What builds everything once more with other
-# flags is not part of it: `make instructions`, `make test-tsan` and `make test-asan`.
+# step that fails, names it, and exits with its code. Quick checks come first where nothing has to be installed. What builds
+# everything once more with other flags is not part of it: `make instructions`, `make test-tsan` and `make test-asan`.
 #
 #   scripts/check.sh
 set -euo pipefail
@@ -135,26 +135,49 @@ run_tests_on_four_threads() {
         '^GatewayTests\.(HappyPath|Connection|Durability|Drain|Limit|LogCapacity|NewestBoard|Recovery|Restart|BadInput)'
 }
 
-step "setup" scripts/setup.sh
-step "scripts" check_scripts
+# What the tests need is fetched while the build computes.
+set_up_tests() {
+    step "setup, what the tests need" scripts/setup.sh
+}
+
+# What needs no build. It comes before the build where nothing had to be installed.
+quick_steps() {
+    step "scripts" check_scripts
+    step "headers, Safety lines and time limits" scripts/check-sources
+    step "imports" scripts/check-imports
+    step "the dashboard in the program is current" scripts/embed-dashboard --check
+    step "documents" scripts/check-documents
+    step "JavaScript library" scripts/check-javascript
+}
+
+# What needs the build and mostly one core.
+steps_of_the_build() {
+    step "licences of what is linked in" scripts/check-copyright
+    step "sanitizers find mistakes" scripts/sanitize.sh --self-test
+    step "generated code is current" scripts/generate-proto.sh --check
+    step "reference pages are current" scripts/reference-pages.sh --check
+    step "client library without libzmq" scripts/check-without-zeromq.sh --short
+    step "documentation" scripts/docs.sh
+    step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py
+    step "deploy, short" scripts/check-deploy.sh
+}
+
+step "setup" scripts/setup.sh build
+begin_beside set_up_tests
 step "format" scripts/format.sh lint
-step "headers, Safety lines and time limits" scripts/check-sources
-step "imports" scripts/check-imports
-step "the dashboard in the program is current" scripts/embed-dashboard --check
-step "documents" scripts/check-documents
-step "JavaScript library" scripts/check-javascript
+is_checked=""
+if [ "${#beside[@]}" -eq 0 ]; then
+    quick_steps
+    is_checked=yes
+fi
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
-step "licences of what is linked in" scripts/check-copyright
-step "sanitizers find mistakes" scripts/sanitize.sh --self-test
-step "generated code is current" scripts/generate-proto.sh --check
-step "reference pages are current" scripts/reference-pages.sh --check
-step "client library without libzmq" scripts/check-without-zeromq.sh --short
-step "documentation" scripts/docs.sh
-step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py
-step "deploy, short" scripts/check-deploy.sh
+end_beside
+if [ -z "$is_checked" ]; then quick_steps; fi
+begin_beside steps_of_the_build
 step "tests" run_all_tests
+end_beside
 step "tests, four threads for listeners" run_tests_on_four_threads
 step "tests of the log on NATS, without servers" run_tests --filter "^$jetstream_target\\.(AnswerQueue|LogTail|StreamGuard|StreamText)"
 # The tests above draw a seed of their own in every run, so that some of the suites are enough to see that the script works.
