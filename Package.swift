@@ -155,7 +155,7 @@ let package = Package(
             "CueWatching",
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
         ),
-        library("BreakScheduling", ["CuecastBroadcast"]),
+        library("BreakScheduling", ["BreakDocuments", "CuecastBroadcast", "CuecastWire", "GatewayCore"]),
         library(
             "AdServers",
             ["AdFormats", "CueWatching", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
@@ -332,7 +332,10 @@ let package = Package(
             "CueWatchingTests",
             ["CueWatching", "AdFormats", "CuecastBroadcast", "CuecastWire", "TestSupport", nioCore, nioEmbedded]
         ),
-        tests("BreakSchedulingTests", ["BreakScheduling", "CuecastBroadcast", "TestSupport"]),
+        tests(
+            "BreakSchedulingTests",
+            ["BreakDocuments", "BreakScheduling", "CuecastBroadcast", "CuecastWire", "GatewayCore", "TestSupport"]
+        ),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         tests(

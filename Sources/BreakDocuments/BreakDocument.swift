@@ -37,8 +37,7 @@ package enum BreakDocument {
         publish.variants = try AdsDocument.variants(fields)
         if fields["duration"] == nil {
             let lists = [ads] + publish.variants.map(\.advertisements)
-            let longest = lists.map { list in list.reduce(.zero) { $0 + $1.duration } }.max()
-            publish.duration = try Self.whole(ofAny: longest, "duration", line: root.line)
+            publish.duration = try Self.whole(ofAny: lists.longestPlayingTime, "duration", line: root.line)
         }
         return publish
     }
@@ -146,8 +145,7 @@ package enum BreakDocument {
             throw fields.fault("hold", "it goes with cued or preStream")
         }
         let isOpenEnded = if case .string("none")? = fields["duration"]?.value { true } else { false }
-        let duration =
-            isOpenEnded ? nil : try fields.duration("duration") ?? ads.reduce(.zero) { $0 + $1.duration }
+        let duration = isOpenEnded ? nil : try fields.duration("duration") ?? ads.playingTime
         let isExact = try fields.flag("exact") ?? false
         let endMode = try Self.endMode(fields) ?? .cut
         let start = isCued || isPreStream ? nil : try Self.start(moment ?? .now, line: line)

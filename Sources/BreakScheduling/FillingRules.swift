@@ -3,29 +3,39 @@
 
 internal import CuecastBroadcast
 
-/// Decides when the breaks of a schedule get the ads of their ad servers.
+/// How a break of a schedule gets other ads than those that it is put in with.
+package enum BreakFilling: Hashable, Sendable {
+    /// It gets none.
+    case never
+    /// This program fills it, shortly before its announcement.
+    case here
+    /// Another program does; this one leaves its ads as they are.
+    case elsewhere
+}
+
+/// Decides when the breaks of a schedule are filled: with the ads of their ad servers, or with chosen ones.
 ///
-/// A break is put in with the ads of a list. At a lead before its announcement its ad servers are asked, once, and their ads take the
-/// place of those. The first filling stands: a break that has other ads than the schedule's at that time was filled already.
+/// A break is put in with the ads of a list. At a lead before its announcement it is filled, once, and what is found takes the place of
+/// those. The first filling stands: a break that has other ads than the schedule's at that time was filled already.
 package struct FillingRules: Hashable, Sendable {
     /// The ads that a break is to have.
     package enum Ads: Hashable, Sendable {
         /// Those of the schedule.
         case scheduled
-        /// Those of its ad servers, unless it has other ones than the schedule's already.
+        /// Those of a filling, unless it has other ones than the schedule's already.
         case due
         /// Those that it has.
         case kept
     }
 
-    /// How long before the announcement ad servers are asked, in milliseconds; `nil`: they are not asked.
+    /// How long before the announcement breaks are filled, in milliseconds; `nil`: none is.
     package var leadMilliseconds: Int64?
     /// By id at the gateway: the start that a break had when its filling was decided.
     private var decided: [String: Int64] = [:]
 
     /// Rules.
     ///
-    /// - Parameter leadMilliseconds: how long before the announcement ad servers are asked; `nil`: they are not asked.
+    /// - Parameter leadMilliseconds: how long before the announcement breaks are filled; `nil`: none is.
     package init(leadMilliseconds: Int64? = nil) { self.leadMilliseconds = leadMilliseconds }
 
     /// The ads that a break is to have which the gateway has.
@@ -36,21 +46,34 @@ package struct FillingRules: Hashable, Sendable {
     ///   - now: the gateway's time, in milliseconds since 1970.
     /// - Returns: the rule for its ads at this time.
     package func ads(of wanted: WantedBreak, _ present: PresentBreak, now: Int64) -> Ads {
-        guard wanted.hasAdServers else { return .scheduled }
-        // Other ads may be those of an ad server, which another program asked. Announced ones stay.
-        guard let lead = self.leadMilliseconds, present.state == .scheduled else { return .kept }
+        if wanted.filling == .never { return .scheduled }
+        // Other ads may be those with which another program has filled it. Announced ones stay.
+        guard wanted.filling == .here, let lead = self.leadMilliseconds, present.state == .scheduled else {
+            return .kept
+        }
         // A break that moved is filled anew.
         if let start = self.decided[present.id], start == present.startMilliseconds { return .kept }
         guard let announcement = present.announcementMilliseconds, announcement - lead <= now else { return .scheduled }
         return .due
     }
 
-    /// When the ad servers of a break are to be asked, in milliseconds since 1970; `nil`: not at a time that is known.
+    /// When a break is to be filled, in milliseconds since 1970; `nil`: not at a time that is known.
     package func time(of wanted: WantedBreak, _ present: PresentBreak) -> Int64? {
-        guard self.ads(of: wanted, present, now: .min) == .scheduled, wanted.hasAdServers,
+        guard wanted.filling == .here, self.ads(of: wanted, present, now: .min) == .scheduled,
             let lead = self.leadMilliseconds
         else { return nil }
         return present.announcementMilliseconds.map { $0 - lead }
+    }
+
+    /// Whether a break is not filled yet, and will be: its ads do not stay.
+    ///
+    /// - Parameter change: the difference between schedule and gateway.
+    /// - Returns: whether it waits.
+    package func awaits(_ change: ScheduleChange) -> Bool {
+        guard let wanted = change.wanted, let present = change.present, wanted.filling == .here,
+            !change.isFilledAlready
+        else { return false }
+        return self.ads(of: wanted, present, now: .min) != .kept
     }
 
     /// Remembers that the filling of a break is decided.

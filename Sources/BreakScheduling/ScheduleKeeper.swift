@@ -40,7 +40,7 @@ package struct ScheduleKeeper: Sendable {
     /// Decides what is changed.
     package var planner: SchedulePlanner
     /// By id: the revision at which the break had these ads, so that the gateway is not asked again.
-    private var known: [String: (revision: UInt64, advertisements: [AdvertisementDescription])] = [:]
+    private var known: [String: (revision: UInt64, ads: BreakAds)] = [:]
 
     package init(gateway: any ScheduleGateway, stream: String, planner: SchedulePlanner) {
         self.gateway = gateway
@@ -89,32 +89,32 @@ package struct ScheduleKeeper: Sendable {
         return results
     }
 
-    /// Gives a break the ads of its ad servers.
+    /// Fills a break, in one change for all its variants.
     ///
     /// - Parameters:
     ///   - change: a change whose ``ScheduleChange/isFillingDue`` is true.
-    ///   - advertisements: the ads, 1 to the most that a break may have; `nil`: the ad servers gave none, and the break stays as it is.
+    ///   - ads: the ads of `default` and of the variants; `nil`: none were found, and the break stays as it is.
     ///   - source: where they are from, for people.
     /// - Returns: the change as it ended; `nil`: someone else changed the break meanwhile, and the next difference decides anew.
     /// - Throws: where the gateway cannot be asked any more.
     package mutating func fill(
         _ change: ScheduleChange,
-        with advertisements: [AdvertisementDescription]?,
+        with ads: BreakAds?,
         from source: String
     ) async throws(BroadcastError) -> ScheduleChange? {
         var result = change
         result.isFillingDue = false
         guard let present = change.present, let wanted = change.wanted else { return result }
-        guard let advertisements else {
+        guard let ads else {
             self.planner.filling.decide(present)
             return result
         }
-        var update = BreakChange(advertisements: advertisements)
-        let sum = advertisements.reduce(Duration.zero) { $0 + $1.duration }
-        if wanted.lastsAsItsAds { update.duration = sum }
+        var update = ads.change
+        if wanted.lastsAsItsAds { update.duration = ads.playingTime }
         result.kind = .filled
         result.reason = source
-        result.wanted?.advertisements = advertisements
+        result.wanted?.advertisements = ads.advertisements
+        result.wanted?.variants = ads.variants
         do throws(BroadcastError) {
             _ = try await self.gateway.update(
                 stream: self.stream,
@@ -190,7 +190,7 @@ package struct ScheduleKeeper: Sendable {
             default: break
             }
         }
-        if let wanted = change.wanted { self.known[change.id] = (status.revision, wanted.advertisements) }
+        if let wanted = change.wanted { self.known[change.id] = (status.revision, wanted.ads) }
     }
 
     private func ask(_ change: ScheduleChange) async -> Result<BreakStatus, BroadcastError> {
@@ -203,15 +203,15 @@ package struct ScheduleKeeper: Sendable {
                     start: .at(Self.date(wanted.startMilliseconds)),
                     advertisements: wanted.advertisements
                 )
+                adBreak.variants = wanted.variants ?? []
                 adBreak.duration = .milliseconds(wanted.durationMilliseconds)
                 return .success(try await self.gateway.publish(adBreak, expectedRevision: nil))
             case (.changed, let wanted?):
-                var update = BreakChange()
+                var update = change.differences.contains("ads") ? wanted.ads.change : BreakChange()
                 if change.differences.contains("start") { update.start = .at(Self.date(wanted.startMilliseconds)) }
                 if change.differences.contains("duration") {
                     update.duration = .milliseconds(wanted.durationMilliseconds)
                 }
-                if change.differences.contains("ads") { update.advertisements = wanted.advertisements }
                 return .success(
                     try await self.gateway.update(
                         stream: self.stream,
@@ -255,8 +255,10 @@ package struct ScheduleKeeper: Sendable {
             if ads == .kept { continue }
             if let known = self.known[found.id], known.revision == found.revision {
                 // What this keeper put itself is not filled, also where the list has changed since.
-                answers[found.id] = ads == .due || known.advertisements == each.advertisements
-            } else if found.advertisementCount != each.advertisements.count {
+                answers[found.id] = ads == .due || known.ads == each.ads
+            } else if found.advertisementCount != each.advertisements.count
+                || each.variants.map({ $0.map(\.name) != found.variantNames }) ?? false
+            {
                 answers[found.id] = false
             } else {
                 unknown.append((found.id, each))
@@ -270,11 +272,10 @@ package struct ScheduleKeeper: Sendable {
                 for each in part {
                     group.addTask { [gateway, stream] in
                         do throws(BroadcastError) {
-                            let change = BreakChange(advertisements: each.wanted.advertisements)
                             let status = try await gateway.update(
                                 stream: stream,
                                 breakID: each.id,
-                                change,
+                                each.wanted.ads.change,
                                 expectedRevision: Self.revisionNever
                             )
                             return (each.id, .success(status))
@@ -289,7 +290,7 @@ package struct ScheduleKeeper: Sendable {
                 switch replies[each.id] {
                 case .success(let status):
                     answers[each.id] = true
-                    self.known[each.id] = (status.revision, each.wanted.advertisements)
+                    self.known[each.id] = (status.revision, each.wanted.ads)
                 case .failure(.refused(let refusal)) where !refusal.canRetry: answers[each.id] = false
                 case .failure(.invalid), .failure(.tooLarge): answers[each.id] = false
                 case .failure(let error): throw error
@@ -323,6 +324,7 @@ extension PresentBreak {
                 return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
             },
             advertisementCount: status.advertisementCount,
+            variantNames: status.variants.map(\.name),
             announcementMilliseconds: status.announcement.map { ScheduleKeeper.milliseconds($0) },
             revision: status.revision,
             isSignalled: !status.signals.isEmpty

@@ -11,10 +11,12 @@ package struct WantedBreak: Hashable, Sendable {
     package var startMilliseconds: Int64
     /// The most that it lasts, in milliseconds.
     package var durationMilliseconds: Int64
-    /// Its ads, in order; where it has ad servers, those that play if these give none.
+    /// Its ads, in order; where it is filled later, those that play if nothing else is found.
     package var advertisements: [AdvertisementDescription]
-    /// Whether ad servers are to fill it.
-    package var hasAdServers: Bool
+    /// Its variants beside `default`, with ads as above; `nil`: the schedule says nothing about them.
+    package var variants: [AdVariant]?
+    /// How it gets other ads than these.
+    package var filling: BreakFilling
     /// Whether it lasts as long as its ads: the schedule does not say how long.
     package var lastsAsItsAds: Bool
     /// For people.
@@ -27,7 +29,8 @@ package struct WantedBreak: Hashable, Sendable {
         startMilliseconds: Int64,
         durationMilliseconds: Int64,
         advertisements: [AdvertisementDescription],
-        hasAdServers: Bool = false,
+        variants: [AdVariant]? = nil,
+        filling: BreakFilling = .never,
         lastsAsItsAds: Bool = false,
         title: String = "",
         line: Int = 1
@@ -36,7 +39,8 @@ package struct WantedBreak: Hashable, Sendable {
         self.startMilliseconds = startMilliseconds
         self.durationMilliseconds = durationMilliseconds
         self.advertisements = advertisements
-        self.hasAdServers = hasAdServers
+        self.variants = variants
+        self.filling = filling
         self.lastsAsItsAds = lastsAsItsAds
         self.title = title
         self.line = line
@@ -56,6 +60,8 @@ package struct PresentBreak: Hashable, Sendable {
     /// The most that it lasts; `nil`: until it is ended.
     package var durationMilliseconds: Int64?
     package var advertisementCount: Int
+    /// The names of its variants beside `default`, in the order in which they are tried.
+    package var variantNames: [String]
     /// When its announcement is due, in milliseconds since 1970; `nil`: it is announced, or never will be.
     package var announcementMilliseconds: Int64?
     package var revision: UInt64
@@ -71,6 +77,7 @@ package struct PresentBreak: Hashable, Sendable {
         endMilliseconds: Int64? = nil,
         durationMilliseconds: Int64?,
         advertisementCount: Int = 1,
+        variantNames: [String] = [],
         announcementMilliseconds: Int64? = nil,
         revision: UInt64 = 1,
         isSignalled: Bool = false,
@@ -82,6 +89,7 @@ package struct PresentBreak: Hashable, Sendable {
         self.endMilliseconds = endMilliseconds
         self.durationMilliseconds = durationMilliseconds
         self.advertisementCount = advertisementCount
+        self.variantNames = variantNames
         self.announcementMilliseconds = announcementMilliseconds
         self.revision = revision
         self.isSignalled = isSignalled
@@ -114,7 +122,7 @@ package struct ScheduleChange: Hashable, Sendable {
         case past
         /// It cannot be as the schedule wants it.
         case refused
-        /// Ad servers gave its ads.
+        /// It got ads of ad servers, or chosen ones.
         case filled
     }
 
@@ -129,7 +137,7 @@ package struct ScheduleChange: Hashable, Sendable {
     package var differences: [String] = []
     /// Why it is refused or later, or where its ads are from; empty: none of these.
     package var reason = ""
-    /// Whether its ad servers are to be asked now.
+    /// Whether it is to be filled now.
     package var isFillingDue = false
     /// Whether its time to be filled has come, and it has other ads than the schedule's already.
     package var isFilledAlready = false
@@ -167,7 +175,7 @@ package struct SchedulePlanner: Hashable, Sendable {
     package var hadBefore: Set<String>?
     /// Whether breaks that were cancelled are put again, by another id.
     package var revives = false
-    /// Decides when breaks get the ads of their ad servers.
+    /// Decides when breaks are filled.
     package var filling = FillingRules()
 
     package init(name: String) { self.name = name }

@@ -40,7 +40,7 @@ package enum CommandExit {
         Meaning(
             Self.checkFailed,
             "a check failed: the gateway is not ready, the ledger differs, the load test has findings, the machine is too small, "
-                + "some breaks of a schedule were refused"
+                + "some breaks of a schedule, or some streams of a group, were refused"
         ),
         Meaning(Self.usage, "the command line, or a variable that it uses, is wrong"),
         Meaning(

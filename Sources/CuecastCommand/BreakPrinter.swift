@@ -15,7 +15,7 @@ struct BreakPrinter {
     /// A break as scripts read it.
     ///
     /// Keys that do not apply are absent.
-    private struct Line: Encodable {
+    struct Line: Encodable {
         let stream: String
         let `break`: String
         let state: String
@@ -60,7 +60,7 @@ struct BreakPrinter {
     }
 
     /// Other ads of a break, for some listeners.
-    private struct Variant: Encodable {
+    struct Variant: Encodable {
         let name: String
         let conditions: [String]
         let advertisements: Int
@@ -73,7 +73,7 @@ struct BreakPrinter {
     }
 
     /// The signals of one event about a break.
-    private struct Signal: Encodable {
+    struct Signal: Encodable {
         let source: String
         let event: String
         let start: String

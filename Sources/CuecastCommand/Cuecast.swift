@@ -14,8 +14,10 @@ struct Cuecast: AsyncParsableCommand {
             Serve    cuecast serve --data-dir ./data
             Publish  cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
             Try out  cuecast dry-run --stream radio1 --break noon --choose ads.json --fill 90s
+            Group    cuecast group publish --streams radio1,radio2 --break noon --vast ads.xml --in 10s
             Listen   cuecast listen --stream radio1
             Report   cuecast report --stream radio1
+            Forecast cuecast forecast --stream radio1 --hours 3
             Watch    cuecast top
             Check    cuecast health
             Clock    cuecast clock --data-dir ./data
@@ -33,9 +35,10 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, DryRun.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self,
-            Breaks.self,
+            Breaks.self, GroupCommand.self,
             Signal.self, Lists.self, ScheduleCommand.self, VASTCommand.self, Watch.self, Listen.self,
-            Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
+            Report.self, ForecastCommand.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self,
+            Forget.self, Backup.self,
             Restore.self,
             ClockCommand.self, Cluster.self, Gateways.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,

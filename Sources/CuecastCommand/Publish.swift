@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
@@ -45,6 +46,7 @@ struct Publish: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var name: BreakName
     @OptionGroup var options: PublishOptions
     @OptionGroup var ads: AdsOptions
     @OptionGroup var variants: VariantOptions
@@ -65,9 +67,10 @@ struct Publish: AsyncParsableCommand {
     }
 
     private func adBreak() async throws -> AdBreak {
-        guard let choices = try await self.choosing.choices(for: self.options, gateway: self.gateway.gateway) else {
+        guard let choices = try await self.choosing.choices(for: self.name, self.options, gateway: self.gateway.gateway)
+        else {
             let ads = try await self.ads.read(forBreakOf: self.options.longest, gateway: self.gateway)
-            return try self.options.adBreak(ads ?? [], self.variants.read() ?? [])
+            return try self.adBreak(ads ?? [], self.variants.read() ?? [])
         }
         var isEmpty = false
         for each in choices {
@@ -85,6 +88,10 @@ struct Publish: AsyncParsableCommand {
             complain("nothing was published; 'cuecast dry-run' with the same options says why each candidate was left")
             throw CommandExit.badData
         }
-        return try self.options.adBreak(choices[0].advertisements, choices.dropFirst().map(\.adVariant))
+        return try self.adBreak(choices[0].advertisements, choices.dropFirst().map(\.adVariant))
+    }
+
+    private func adBreak(_ ads: [AdvertisementDescription], _ variants: [AdVariant]) throws -> AdBreak {
+        try self.options.adBreak(on: self.name.stream, id: self.name.breakID, ads, variants)
     }
 }

@@ -7,12 +7,12 @@ import CuecastBroadcast
 import CuecastWire
 import Foundation
 
-/// A break to publish, but for its ads and the gateway: `cuecast publish` and `cuecast dry-run` have the same.
+/// A break to publish, but for its name, its ads and the gateway: `cuecast publish`, `cuecast group publish` and `cuecast dry-run` have
+/// the same.
 ///
 /// Groups with groups of their own, such as ``AdsOptions``, stand in the commands: the parser takes a multiple of the time for each
 /// level of groups.
 struct PublishOptions: ParsableArguments {
-    @OptionGroup var name: BreakName
     @OptionGroup var start: MomentOptions
 
     @Option(help: "The most that the break lasts, for instance 30s; 'none': until it is ended.")
@@ -86,11 +86,18 @@ struct PublishOptions: ParsableArguments {
     /// The break with these ads.
     ///
     /// - Parameters:
+    ///   - stream: its stream.
+    ///   - breakID: its id.
     ///   - advertisements: the ads of `default`.
     ///   - variants: the other variants.
     /// - Returns: the break.
     /// - Throws: where options contradict each other.
-    func adBreak(_ advertisements: [AdvertisementDescription], _ variants: [AdVariant]) throws -> AdBreak {
+    func adBreak(
+        on stream: String,
+        id breakID: String,
+        _ advertisements: [AdvertisementDescription],
+        _ variants: [AdVariant]
+    ) throws -> AdBreak {
         let start: AdBreak.Start
         if self.preStream {
             start = .preStream(hold: self.hold?.duration)
@@ -104,8 +111,8 @@ struct PublishOptions: ParsableArguments {
             }
         }
         var adBreak = AdBreak(
-            stream: self.name.stream,
-            id: self.name.breakID,
+            stream: stream,
+            id: breakID,
             start: start,
             advertisements: advertisements
         )
@@ -118,19 +125,5 @@ struct PublishOptions: ParsableArguments {
         adBreak.isExact = self.exact
         adBreak.endMode = self.endMode?.mode ?? .cut
         return adBreak
-    }
-}
-
-extension VariantChoice {
-    /// The variant with what was chosen for it.
-    var adVariant: AdVariant {
-        AdVariant(
-            name: self.variant,
-            conditions: self.conditions.map {
-                $0.isNegated
-                    ? AdVariant.Condition($0.key, isNoneOf: $0.values) : AdVariant.Condition($0.key, isAnyOf: $0.values)
-            },
-            advertisements: self.advertisements
-        )
     }
 }

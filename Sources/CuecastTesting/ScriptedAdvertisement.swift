@@ -103,6 +103,8 @@ extension Advertisement.Banner {
     }
 }
 
+extension ScriptedAdvertisement: Playable {}
+
 extension ScriptedAdvertisement {
     /// The wire's value.
     ///

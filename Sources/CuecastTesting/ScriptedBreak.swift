@@ -64,7 +64,7 @@ extension ScriptedBreak {
         preStream: Bool = false,
         hold: Duration? = nil
     ) throws(WireError) -> BroadcastRequest.Publish {
-        let all = self.advertisements.reduce(Duration.zero) { $0 + $1.duration }
+        let all = self.advertisements.playingTime
         return BroadcastRequest.Publish(
             key: BreakKey(stream: stream, id: try BreakID(self.id)),
             start: start,

@@ -6,19 +6,19 @@ import CuecastBroadcast
 import TestSupport
 import Testing
 
-/// When the breaks of a schedule get the ads of their ad servers.
+/// When the breaks of a schedule are filled.
 @Suite(.suiteLimit)
 struct FillingRulesTests {
     static let now: Int64 = 1_795_780_800_000
     static let lead: Int64 = 30_000
 
-    private static func wanted(hasAdServers: Bool = true, lastsAsItsAds: Bool = false) -> WantedBreak {
+    private static func wanted(_ filling: BreakFilling = .here, lastsAsItsAds: Bool = false) -> WantedBreak {
         WantedBreak(
             id: "a",
             startMilliseconds: Self.now + 600_000,
             durationMilliseconds: 30_000,
             advertisements: [AdvertisementDescription(id: "house", title: "", duration: .seconds(30), media: [])],
-            hasAdServers: hasAdServers,
+            filling: filling,
             lastsAsItsAds: lastsAsItsAds
         )
     }
@@ -54,16 +54,18 @@ struct FillingRulesTests {
         }
     }
 
-    @Test func `without ad servers a break has the schedule's ads, and where they are not asked those that it has`() {
+    @Test
+    func `a break that is not filled has the schedule's ads, and one that another program fills those that it has`() {
         let asking = FillingRules(leadMilliseconds: Self.lead)
         let other = FillingRules()
         for milliseconds in [0, 30_000, 1_000_000] as [Int64] {
             let present = Self.present(announcedIn: milliseconds)
-            #expect(asking.ads(of: Self.wanted(hasAdServers: false), present, now: Self.now) == .scheduled)
-            #expect(other.ads(of: Self.wanted(hasAdServers: false), present, now: Self.now) == .scheduled)
+            #expect(asking.ads(of: Self.wanted(.never), present, now: Self.now) == .scheduled)
+            #expect(other.ads(of: Self.wanted(.never), present, now: Self.now) == .scheduled)
             #expect(other.ads(of: Self.wanted(), present, now: Self.now) == .kept)
+            #expect(asking.ads(of: Self.wanted(.elsewhere), present, now: Self.now) == .kept)
         }
-        #expect(asking.time(of: Self.wanted(hasAdServers: false), Self.present()) == nil)
+        #expect(asking.time(of: Self.wanted(.never), Self.present()) == nil)
         #expect(other.time(of: Self.wanted(), Self.present()) == nil)
     }
 
@@ -80,6 +82,25 @@ struct FillingRulesTests {
         #expect(rules.ads(of: wanted, moved, now: Self.now + 3_600_000) == .due)
         rules.keep(["day.b"])
         #expect(rules.ads(of: wanted, present, now: Self.now) == .due)
+    }
+
+    @Test func `a break waits for its filling until that is decided, or was done by someone else`() {
+        var rules = FillingRules(leadMilliseconds: Self.lead)
+        func change(_ wanted: WantedBreak, _ present: PresentBreak?, isFilledAlready: Bool = false) -> ScheduleChange {
+            var change = ScheduleChange(kind: .unchanged, id: "day.a", wanted: wanted, present: present)
+            change.isFilledAlready = isFilledAlready
+            return change
+        }
+        for milliseconds in [-1, 10_000, 1_000_000] as [Int64] {
+            #expect(rules.awaits(change(Self.wanted(), Self.present(announcedIn: milliseconds))))
+        }
+        #expect(!rules.awaits(change(Self.wanted(), Self.present(announcedIn: 1), isFilledAlready: true)))
+        #expect(!rules.awaits(change(Self.wanted(.never), Self.present())))
+        #expect(!rules.awaits(change(Self.wanted(.elsewhere), Self.present())))
+        #expect(!rules.awaits(change(Self.wanted(), nil)))
+        #expect(!rules.awaits(change(Self.wanted(), Self.present(announcedIn: nil, .announced))))
+        rules.decide(Self.present())
+        #expect(!rules.awaits(change(Self.wanted(), Self.present())))
     }
 
     private func plan(_ wanted: WantedBreak, _ present: PresentBreak) -> ScheduleChange? {

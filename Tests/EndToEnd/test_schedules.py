@@ -5,6 +5,7 @@ import collections, datetime, json, os, random, signal, subprocess, tempfile, th
 
 from ad_server import AdServer, answer, inline, vast, wrapper
 from harness import BINARY, PATIENCE, ROOT, Gateway, until
+from test_ad_servers import gateway_text
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 #: The title of its first ad.
@@ -355,3 +356,163 @@ class Schedules(unittest.TestCase):
         self.assertIn("--fill-ahead", self.gateway.run("schedule", "follow", path, "--stream", "radio1", "--time-zone", "UTC",
                                                        "--fill-ahead", "9s", code=64))
 
+
+    # MARK: Variants and candidates
+
+    def file(self, name, document):
+        path = os.path.join(self.folder, name)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.replace(path + ".new", path)
+        return path
+
+    def published(self, name):
+        """The ids of the ads of a break in the books, by variant; None is a break without variants."""
+        found = json.loads(gateway_text(self.gateway, f"/v1/reports?stream=radio1&break={name}"))["breaks"]
+        lists = {}
+        for each in found[0]["ads"] if found else ():
+            lists.setdefault(each.get("variantName"), []).append(each["title"])
+        return lists
+
+    @staticmethod
+    def variant(name, **members):
+        return {"name": name, "if": [{"attribute": "device", "is": name}], **members}
+
+    def test_each_variant_is_asked_for_apart_and_has_its_own_fallback(self):
+        server = self.ad_server()
+        server.serve("/main", vast(inline("Main")))
+        server.serve("/abroad", vast(inline("Abroad", seconds=20)))
+        server.serve("/none", vast())
+        with open(os.path.join(self.folder, "one.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [{"id": "n", "title": "Night", "duration": "15s", "media": [{"url": "https://a.example/n.mp3"}]}]}, file)
+        self.gateway.run("lists", "put", "night", "--ads", os.path.join(self.folder, "one.json"))
+        ad = {"id": "w", "title": "Work", "duration": "15s", "media": [{"url": "https://a.example/w.mp3"}]}
+        variants = self.file("variants.json", {"variants": [
+            self.variant("cars", query="aud=cars"), self.variant("abroad", vastUrl=server.url("/abroad")),
+            self.variant("night", vastUrl=server.url("/none"), list="night"), self.variant("lost", vastUrl=server.url("/none")),
+            self.variant("work", ads=[ad])]})
+        path = self.write_servers([self.server_row(0, server.url("/main?site=1")), self.server_row(1, server.url("/none"), duration="")])
+        more = ("--list", "spots", "--variants", variants)
+        said = self.put(path, *more)
+        self.assertEqual((self.counts(said), said["breaks"][0]["variants"]),
+                         ({"new": 2}, {"cars": 2, "abroad": 2, "night": 1, "lost": 2, "work": 1}))
+        self.assertEqual((self.counts(self.put(path, *more)), server.asked), ({"unchanged": 2}, []))
+        follower = self.follow(path, *self.FILLING, "--variants", variants)
+        until("both breaks are filled", lambda: len(follower.changes("filled")) == 2)
+        targets = sorted(target for target, _ in server.asked)
+        self.assertEqual(targets, ["/abroad", "/abroad", "/main?site=1", "/main?site=1&aud=cars", "/none", "/none", "/none", "/none",
+                                   "/none", "/none?aud=cars"])
+        filled = until("the books have it", lambda: self.published(self.name(0)).get("cars") == ["Main"]
+                       and self.published(self.name(1)).get("abroad") == ["Abroad"] and self.published(self.name(0)))
+        self.assertEqual(filled, {"default": ["Main"], "cars": ["Main"], "abroad": ["Abroad"], "night": ["Night"], "lost": ["Main"],
+                                  "work": ["Work"]})
+        # One record: a break of no ad server but one variant's has that, and the list elsewhere; it lasts as long as the longest.
+        house = self.published(self.name(1))["default"]
+        self.assertEqual(house[0], HOUSE)
+        self.assertEqual(self.published(self.name(1)), {"default": house, "cars": house, "abroad": ["Abroad"], "night": ["Night"],
+                                                        "lost": house, "work": ["Work"]})
+        self.assertEqual({name: each["revision"] for name, each in self.breaks().items()}, {self.name(0): 2, self.name(1): 2})
+        follower.complaint(f"{self.name(0)}: variant night: it keeps the ads of the list night")
+        follower.complaint(f"{self.name(0)}: variant lost: it keeps the ads of default")
+        line = next(json.loads(line) for line in follower.lines if json.loads(line)["break"] == self.name(0) and "filled" in line)
+        self.assertIn("abroad from ", line["reason"])
+        # Neither the same file, nor a second follower, nor someone's own variants are overwritten.
+        self.assertEqual(self.counts(self.put(path, *more)), {"unchanged": 2})
+        asked = len(server.asked)
+        other = self.follow(path, *self.FILLING, "--variants", variants)
+        for number in range(2):
+            other.complaint(f"{self.name(number)}: it has other ads than the schedule's already")
+        self.assertEqual(len(server.asked), asked)
+        self.assertEqual((follower.end(), other.end()), (0, 0))
+
+    def test_variants_of_the_file_change_with_it_until_the_filling(self):
+        path = self.write([self.row(0), self.row(1, ads="")])
+        one = self.file("variants.json", {"variants": [self.variant("cars", list="spots")]})
+        self.assertEqual(self.counts(self.put(path, "--list", "spots", "--variants", one)), {"new": 2})
+        # A break that names its list has it for all listeners.
+        self.assertEqual([set(until("the books have it", lambda each=each: self.published(each))) for each in (self.name(0), self.name(1))],
+                         [{None}, {"default", "cars"}])
+        self.file("variants.json", {"variants": [self.variant("cars", list="spots"), self.variant("bus", list="spots")]})
+        said = self.put(path, "--list", "spots", "--variants", one)
+        self.assertEqual(self.counts(said), {"changed": 1, "unchanged": 1})
+        self.assertEqual(self.counts(self.put(path, "--list", "spots", "--variants", one)), {"unchanged": 2})
+        # Without the option nothing is said about variants.
+        self.assertEqual(self.counts(self.put(path, "--list", "spots")), {"unchanged": 2})
+        self.file("variants.json", {"variants": [self.variant("cars")]})
+        self.put(path, "--list", "spots", "--variants", one, code=65)
+        self.assertIn("variants[0].name: the variant has no ads of its own", self.said)
+
+    def candidates(self, names, apart, **more):
+        return self.file("candidates.json", {"rules": {"apart": {"ad": apart}}, **more, "candidates": [
+            {"ad": {"id": name, "title": name, "duration": "15s", "media": [{"url": f"https://a.example/{name}.mp3"}]}} for name in names]})
+
+    def assert_apart(self, count, minutes):
+        """No ad plays in two breaks that are nearer than so many minutes; breaks are one minute apart."""
+        last = {}
+        for number in range(count):
+            for title in self.published(self.name(number))[None]:
+                self.assertGreaterEqual(number - last.get(title, -99), minutes, (title, number))
+                last[title] = number
+
+    def test_ads_are_chosen_at_the_lead_and_stay_apart(self):
+        path = self.write([self.row(number, ads="") for number in range(8)])
+        names = [f"ad{number}" for number in range(6)]
+        choose = self.candidates(names, "3m")
+        more = ("--list", "spots", "--choose", choose)
+        self.assertEqual(self.counts(self.put(path, *more)), {"new": 8})
+        # Two at a time: what one chose counts for the other.
+        followers = [self.follow(path, *more, "--fill-ahead", "6h") for _ in range(2)]
+        until("all breaks are filled", lambda: sum(len(each.changes("filled")) for each in followers) == 8, lasting=60)
+        until("the books have it", lambda: all(
+            HOUSE not in self.published(self.name(number)).get(None, [HOUSE]) for number in range(8)))
+        self.assert_apart(8, 3)
+        self.assertEqual({each["revision"] for each in self.breaks().values()}, {2})
+        self.assertEqual({each["advertisements"] for each in self.breaks().values()}, {2})
+        self.assertEqual(self.counts(self.put(path, *more)), {"unchanged": 8})
+        # One is killed; more breaks come, and the one that is left keeps them apart from those of both.
+        followers[0].end(signal.SIGKILL)
+        self.write([self.row(number, ads="") for number in range(12)])
+        until("the new ones are filled", lambda: len(followers[1].changes("filled")) >= 4 and all(
+            HOUSE not in self.published(self.name(number)).get(None, [HOUSE]) for number in range(12)), lasting=60)
+        self.assert_apart(12, 3)
+        self.assertEqual(followers[1].end(), 0)
+
+    def test_a_break_for_which_nothing_is_left_keeps_the_list_and_says_so(self):
+        path = self.write([self.row(number, ads="") for number in range(3)])
+        choose = self.candidates(["only"], "90s")
+        follower = self.follow(path, "--list", "spots", "--choose", choose, "--fill-ahead", "6h")
+        follower.complaint(f"{self.name(1)}: chose none of 1 candidates may play as an ad")
+        follower.complaint(f"{self.name(1)}: it keeps the ads of the list spots")
+        until("two are filled", lambda: sorted(follower.changes("filled")) == [self.name(0), self.name(2)])
+        self.assertEqual([self.breaks()[self.name(number)]["firstAdvertisement"] for number in range(3)], ["only", HOUSE, "only"])
+        self.assertEqual(follower.end(), 0)
+
+    def test_without_a_history_nothing_is_chosen(self):
+        path = self.write([self.row(0, ads="")])
+        follower = self.follow(path, "--list", "spots", "--choose", self.candidates(["only"], "90s"), "--fill-ahead", "6h",
+                               "--http", "127.0.0.1:1")
+        follower.complaint("No ads are chosen, because those of other breaks are not known")
+        self.assertEqual(self.breaks()[self.name(0)]["firstAdvertisement"], HOUSE)
+        # It is tried again until the break is announced.
+        self.assertEqual(self.breaks()[self.name(0)]["revision"], 1)
+        self.base -= 6_000
+        self.write([self.row(0, ads="")])
+        follower.complaint(f"{self.name(0)}: it was announced with the ads of the list spots")
+        self.assertEqual(follower.end(), 0)
+
+    def test_candidates_stand_in_for_an_ad_server_that_gives_none(self):
+        server = self.ad_server()
+        server.serve("/none", vast())
+        server.serve("/some", vast(inline("Some")))
+        path = self.write_servers([self.server_row(0, server.url("/none")), self.server_row(1, server.url("/some"))])
+        choose = self.candidates(["only"], "90s", variants=[{"name": "cars", "if": [{"attribute": "device", "is": "car"}]}])
+        follower = self.follow(path, *self.FILLING, "--choose", choose)
+        until("both are filled", lambda: len(follower.changes("filled")) == 2)
+        self.assertEqual(until("the books have it", lambda: self.published(self.name(1)).get("default") == ["Some"] and [
+            self.published(self.name(number)) for number in range(2)]),
+            [{"default": ["only"], "cars": ["only"]}, {"default": ["Some"], "cars": ["Some"]}])
+        self.assertEqual(follower.end(), 0)
+        # Variants stand in one file only.
+        variants = self.file("variants.json", {"variants": [self.variant("cars", list="spots")]})
+        self.put(path, "--list", "spots", "--choose", choose, "--variants", variants, code=65)
+        self.assertIn("name them in one file", self.said)

@@ -20,7 +20,7 @@ package struct FuzzTarget: Sendable {
         .zmtpSession, .edgeConnection, .proxyHeader, .listenerRequest, .listenerReply, .broadcast, .records, .proofs,
         .tokens, .traceParent, .spliceSection, .playlist, .transportStream, .radio, .radioAnswer, .textPattern,
         .automation, .webSocket, .webSocketUpgrade, .webSocketAnswer,
-        .trafficLog, .calendar, .vmap, .vastWrappers,
+        .trafficLog, .calendar, .vmap, .vastWrappers, .candidates, .playedAds, .groups,
     ]
 }
 

@@ -92,9 +92,23 @@ package struct ScheduledTag: Hashable, Sendable {
     }
 
     /// The tag of a text; `nil`: it is no absolute address, or longer than `urlBytesMax`.
-    init?(text: String) {
+    package init?(text: String) {
         guard case .usable(let address) = WebAddress(text, bytesMax: AdFormatLimits().urlBytesMax) else { return nil }
         self.init(address: address)
+    }
+
+    /// The same with a part behind its query; `nil`: it is longer than `urlBytesMax` then.
+    ///
+    /// - Parameter part: names and values, without a question mark (RFC 3986 section 3.4).
+    /// - Returns: the tag.
+    package func adding(query part: String) -> ScheduledTag? {
+        let end = self.address.firstIndex(of: "#") ?? self.address.endIndex
+        let before = self.address[..<end]
+        let mark =
+            if !before.contains("?") { "?" } else if before.hasSuffix("?") || before.hasSuffix("&") { "" } else { "&" }
+        var tag = self
+        tag.address = before + mark + part + self.address[end...]
+        return tag.address.utf8.count <= AdFormatLimits().urlBytesMax ? tag : nil
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
@@ -88,9 +90,7 @@ public struct AdBreak: Hashable, Sendable {
 
     /// How long the ads play together; of a break with variants those of the longest list.
     public var advertisementsDuration: Duration {
-        ([self.advertisements] + self.variants.map(\.advertisements))
-            .map { list in list.reduce(.zero) { $0 + $1.duration } }
-            .max() ?? .zero
+        ([self.advertisements] + self.variants.map(\.advertisements)).longestPlayingTime
     }
 }
 

@@ -116,6 +116,8 @@ public struct AdvertisementDescription: Hashable, Sendable {
 // The description is a model of its own: the library's interface has no types of the wire, and a broadcaster may set numbers that the
 // wire cannot hold. This is the only place that copies its properties.
 
+extension AdvertisementDescription: Playable {}
+
 extension AdvertisementDescription {
     /// The ad as the wire has it, with its times cut to whole milliseconds.
     var wire: AdvertisementContent {

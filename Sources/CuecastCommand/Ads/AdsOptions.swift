@@ -52,9 +52,12 @@ struct AdsOptions: ParsableArguments {
         }
     }
 
+    /// Whether a source is given.
+    var isGiven: Bool { self.vast != nil || self.ads != nil || self.vastURL != nil }
+
     /// Fails where no source is given: for commands that need ads.
     func requireSource() throws {
-        if self.vast == nil, self.ads == nil, self.vastURL == nil {
+        if !self.isGiven {
             throw ValidationError("Give --vast, --ads or --vast-url.")
         }
     }

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import BreakDocuments
+import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
@@ -77,125 +78,142 @@ struct ChooseOptions: ParsableArguments {
     /// The rules of the file, and the durations of the filling.
     ///
     /// - Parameters:
-    ///   - document: the file.
+    ///   - chooser: the file.
     ///   - duration: how long the break lasts at most.
     /// - Returns: the rules.
     /// - Throws: where no duration is said.
-    private func rules(_ document: CandidatesDocument, duration: Duration?) throws -> ChoosingRules {
+    private func rules(_ chooser: CandidateChooser, duration: Duration?) throws -> ChoosingRules {
         guard let fill = self.fillExactly?.duration ?? self.fill?.duration ?? duration else {
             throw ValidationError("--choose needs --fill, --fill-exactly or --duration.")
         }
-        var rules = ChoosingRules(fillMilliseconds: Int(fill.inMilliseconds))
-        if let least = self.fillExactly ?? self.fillAtLeast {
-            rules.minimumMilliseconds = Int(least.duration.inMilliseconds)
-        }
-        rules.adsMax = document.adsMax
-        rules.jinglesMax = document.jinglesMax
-        rules.isAdvertiserOnce = document.isAdvertiserOnce
-        rules.isCategoryOnce = document.isCategoryOnce
-        rules.adGapMilliseconds = document.gaps.ad
-        rules.advertiserGapMilliseconds = document.gaps.advertiser
-        rules.categoryGapMilliseconds = document.gaps.category
-        return rules
+        let least = self.fillExactly ?? self.fillAtLeast
+        return chooser.rules(
+            fillMilliseconds: Int(fill.inMilliseconds),
+            minimumMilliseconds: least.map { Int($0.duration.inMilliseconds) } ?? 0
+        )
     }
 
     /// Chooses the ads of each variant of a break.
     ///
     /// - Parameters:
-    ///   - options: the break.
+    ///   - name: the break.
+    ///   - options: its start and its length.
     ///   - gateway: the gateway that knows the ads of other breaks.
     /// - Returns: the choice for `default`, then those for the file's variants; `nil`: nothing is to be chosen.
     /// - Throws: an exit code; the reason is told before.
-    func choices(for options: PublishOptions, gateway: GatewayOptions) async throws -> [VariantChoice]? {
+    func choices(
+        for name: BreakName,
+        _ options: PublishOptions,
+        gateway: GatewayOptions
+    ) async throws -> [VariantChoice]? {
         guard let path = self.choose else { return nil }
-        let (name, date) = (options.name, try options.date)
-        let bytes = try InputFile.told(path, upTo: CandidatesDocument.bytesMax)
-        let document: CandidatesDocument
-        do throws(DocumentFault) {
-            document = try CandidatesDocument.read(bytes)
+        let date = try options.date
+        let chooser: CandidateChooser
+        do throws(FileFault) {
+            chooser = try CandidateChooser(file: path)
         } catch {
-            complain("\(path): \(error)")
+            complain(error.sentence)
             throw CommandExit.badData
         }
+        let rules = try self.rules(chooser, duration: options.longest)
+        let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
+        let history = try await self.played(
+            around: milliseconds,
+            in: name.stream,
+            gap: chooser.gapMilliseconds,
+            gateway: gateway
+        )
+        return chooser.choices(
+            stream: name.stream,
+            breakID: name.breakID,
+            at: milliseconds,
+            rules: rules,
+            history: history
+        )
+    }
+
+    /// The ads of other breaks.
+    private func played(
+        around milliseconds: Int64,
+        in stream: String,
+        gap: Int,
+        gateway: GatewayOptions
+    ) async throws -> PlayedHistory {
+        switch self.history {
+        case "none": return PlayedHistory()
+        case let path?:
+            do throws(FileFault) {
+                return try PlayedHistory(file: path)
+            } catch {
+                complain(error.sentence)
+                throw CommandExit.badData
+            }
+        case nil:
+            guard gap > 0 else { return PlayedHistory() }
+            let gateway = try OperatorGateway(gateway, self.access, for: "The history of a stream")
+            do throws(OperatorGateway.Fault) {
+                let gap = Int64(gap)
+                return try await gateway.played(in: stream, from: milliseconds - gap, to: milliseconds + gap)
+            } catch {
+                throw error.told()
+            }
+        }
+    }
+}
+
+/// Why a file cannot be used.
+struct FileFault: Error, Sendable {
+    /// With the file's name.
+    let sentence: String
+}
+
+extension CandidateChooser {
+    /// Reads a file of candidates.
+    ///
+    /// - Parameter path: the file.
+    /// - Throws: why it cannot be used.
+    init(file path: String) throws(FileFault) {
+        let document = try InputFile.document(path, upTo: CandidatesDocument.bytesMax, CandidatesDocument.read)
         // Abbreviations such as CST mean several zones.
         guard document.timeZone.contains("/") || document.timeZone == "UTC",
             let zone = TimeZone(identifier: document.timeZone)
         else {
-            complain("\(path): timeZone: '\(document.timeZone)' is not known; write a name such as Europe/Oslo, or UTC")
-            throw CommandExit.badData
+            throw FileFault(
+                sentence:
+                    "\(path): timeZone: '\(document.timeZone)' is not known; write a name such as Europe/Oslo, or UTC"
+            )
         }
-        let rules = try self.rules(document, duration: options.longest)
-        let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
-        let history = try await PlayedAds.read(
-            self.history,
-            of: name,
-            around: milliseconds,
-            gap: max(rules.adGapMilliseconds, rules.advertiserGapMilliseconds, rules.categoryGapMilliseconds),
-            gateway: gateway,
-            access: self.access
-        )
-        let names = [AudienceVariant.defaultName] + document.variants.map(\.name)
-        return names.enumerated()
-            .map { index, variant in
-                let candidates = document.candidates.filter { $0.isFor(variant) }
-                let occasion = ChoosingOccasion(
-                    milliseconds: milliseconds,
-                    offsetMilliseconds: Int64(zone.secondsFromGMT(for: date)) * 1_000,
-                    seed: "\(name.stream)/\(name.breakID)",
-                    played: history.ads(for: variant, known: document.candidates)
-                )
-                let choice = AdChooser(rules: rules).choose(from: candidates.map { AdCandidate($0) }, for: occasion)
-                return VariantChoice(
-                    variant: variant,
-                    conditions: index == 0 ? [] : document.variants[index - 1].conditions,
-                    candidates: candidates,
-                    rules: rules,
-                    occasion: occasion,
-                    timeZone: document.timeZone,
-                    choice: choice
-                )
-            }
+        self.init(document) { milliseconds in
+            let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+            return Int64(zone.secondsFromGMT(for: date)) * 1_000
+        }
     }
 }
 
-extension AdCandidate {
-    fileprivate init(_ candidate: CandidatesDocument.Candidate) {
-        self.init(
-            id: candidate.ad.id.description,
-            durationMilliseconds: Int(candidate.ad.duration.inMilliseconds)
-        )
-        self.role = Role(rawValue: candidate.role) ?? .ad
-        self.priority = candidate.priority
-        self.weight = candidate.weight
-        self.advertiser = candidate.ad.advertiser
-        self.categories = candidate.categories
-        self.from = candidate.from.map { $0.microseconds / 1_000 }
-        self.until = candidate.until.map { $0.microseconds / 1_000 }
-        self.dayparts = candidate.dayparts.map {
-            Daypart(weekdays: $0.weekdays, fromMinute: $0.fromMinute, untilMinute: $0.untilMinute)
+extension InputFile {
+    /// What a file says.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - bytesMax: the limit of its reader.
+    ///   - read: its reader.
+    /// - Returns: the document.
+    /// - Throws: why it cannot be read, with the file's name.
+    static func document<Document>(
+        _ path: String,
+        upTo bytesMax: Int,
+        _ read: ([UInt8]) throws(DocumentFault) -> Document
+    ) throws(FileFault) -> Document {
+        let bytes: [UInt8]
+        do throws(Fault) {
+            bytes = try Self.bytes(of: path, upTo: bytesMax)
+        } catch {
+            throw FileFault(sentence: "\(path): \(error.reason)")
         }
-        self.lock = candidate.lock
-        self.timesMax = candidate.times
-    }
-}
-
-/// The ads that were chosen for a variant, and why.
-struct VariantChoice {
-    let variant: String
-    let conditions: [AudienceVariant.Condition]
-    let candidates: [CandidatesDocument.Candidate]
-    let rules: ChoosingRules
-    let occasion: ChoosingOccasion
-    let timeZone: String
-    let choice: AdChoice
-
-    /// The ads that play, first to last.
-    var advertisements: [AdvertisementDescription] {
-        self.choice.places.map { place in
-            let candidate = self.candidates[place.candidate]
-            var ad = AdvertisementDescription(candidate.ad)
-            ad.id = CandidatesDocument.id(ad.id, time: place.time)
-            return ad
+        do throws(DocumentFault) {
+            return try read(bytes)
+        } catch {
+            throw FileFault(sentence: "\(path): \(error)")
         }
     }
 }

@@ -4,16 +4,31 @@
 import AdServers
 import ArgumentParser
 import BreakDocuments
+import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
 import Foundation
 import GatewayCore
 
-/// `cuecast dry-run`: what a break would have, without publishing it.
-struct DryRun: AsyncParsableCommand {
+/// `cuecast dry-run …`: what breaks would have, without publishing them.
+struct DryRun: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dry-run",
+        abstract: "Show what a break, or a whole day, would have and why, for each variant; publish nothing.",
+        discussion: """
+            Example: cuecast dry-run --stream radio1 --break noon-1 --choose ads.json --fill 90s --at 2026-11-21T12:00:00Z
+            Example: cuecast dry-run day traffic.csv --stream radio1 --time-zone Europe/Oslo --list house --choose ads.json
+            """,
+        subcommands: [DryRunBreak.self, DryRunDay.self],
+        defaultSubcommand: DryRunBreak.self
+    )
+}
+
+/// `cuecast dry-run break`: what one break would have.
+struct DryRunBreak: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "break",
         abstract: "Show what a break would have and why, for each variant; publish nothing.",
         discussion: """
             It takes the options of 'cuecast publish', and shows what would play, and why each candidate was taken or left. Nothing \
@@ -27,6 +42,7 @@ struct DryRun: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var name: BreakName
     @OptionGroup var options: PublishOptions
     @OptionGroup var ads: AdsOptions
     @OptionGroup var variants: VariantOptions
@@ -62,9 +78,11 @@ struct DryRun: AsyncParsableCommand {
     }
 
     private func document() async throws -> DryRunDocument {
-        let (name, date) = (self.options.name, try self.options.date)
-        if let choices = try await self.choosing.choices(for: self.options, gateway: self.gateway.gateway) {
+        let (name, date) = (self.name, try self.options.date)
+        if let choices = try await self.choosing.choices(for: name, self.options, gateway: self.gateway.gateway) {
             let adBreak = try self.options.adBreak(
+                on: name.stream,
+                id: name.breakID,
                 choices[0].advertisements,
                 choices.dropFirst().map(\.adVariant)
             )
@@ -84,7 +102,7 @@ struct DryRun: AsyncParsableCommand {
         ) { lines.append($0) }
         let variants = try self.variants.read() ?? []
         let ads = found?.ads ?? []
-        let duration = try self.options.adBreak(ads, variants).duration
+        let duration = try self.options.adBreak(on: name.stream, id: name.breakID, ads, variants).duration
         let others = variants.map {
             DryRunDocument.Variant(
                 name: $0.name,
@@ -167,26 +185,31 @@ struct DryRunDocument: Encodable {
 
     /// For people.
     var text: String {
-        var parts = ["\(self.stream)/\(self.break) at \(self.start): nothing is published"]
-        for each in self.variants {
-            let conditions = each.conditions.isEmpty ? "" : " (\(each.conditions.joined(separator: " and ")))"
-            parts.append("\nvariant \(each.variant)\(conditions): \(each.summary)")
-            parts += each.notes
-            if !each.ads.isEmpty {
-                var table = TextTable(["PLACE", "AD", "SECONDS", "TITLE", "WHY"], numbers: [0, 2])
-                for ad in each.ads {
-                    let cut = ad.cutAfterSeconds.map { "; the break ends after \($0) s of it" } ?? ""
-                    table.add(["\(ad.place)", ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence + cut])
-                }
-                parts.append(table.text)
+        let parts = ["\(self.stream)/\(self.break) at \(self.start): nothing is published"]
+        return (parts + self.variants.flatMap(\.texts)).joined(separator: "\n")
+    }
+}
+
+extension DryRunDocument.Variant {
+    /// For people.
+    var texts: [String] {
+        let conditions = self.conditions.isEmpty ? "" : " (\(self.conditions.joined(separator: " and ")))"
+        var parts = ["\nvariant \(self.variant)\(conditions): \(self.summary)"]
+        parts += self.notes
+        if !self.ads.isEmpty {
+            var table = TextTable(["PLACE", "AD", "SECONDS", "TITLE", "WHY"], numbers: [0, 2])
+            for ad in self.ads {
+                let cut = ad.cutAfterSeconds.map { "; the break ends after \($0) s of it" } ?? ""
+                table.add(["\(ad.place)", ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence + cut])
             }
-            if !each.left.isEmpty {
-                var table = TextTable(["LEFT", "SECONDS", "TITLE", "WHY"], numbers: [1])
-                for ad in each.left { table.add([ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence]) }
-                parts.append(table.text)
-            }
+            parts.append(table.text)
         }
-        return parts.joined(separator: "\n")
+        if !self.left.isEmpty {
+            var table = TextTable(["LEFT", "SECONDS", "TITLE", "WHY"], numbers: [1])
+            for ad in self.left { table.add([ad.id, "\(ad.durationSeconds)", ad.title, ad.sentence]) }
+            parts.append(table.text)
+        }
+        return parts
     }
 }
 
@@ -198,9 +221,10 @@ extension DryRunDocument.Variant {
         ads: [AdvertisementDescription],
         from source: String,
         breakDuration: Duration?,
+        left: [DryRunDocument.Left] = [],
         notes: [String] = []
     ) {
-        let total = ads.reduce(Duration.zero) { $0 + $1.duration }
+        let total = ads.playingTime
         self.init(
             variant: name,
             conditions: conditions,
@@ -208,13 +232,13 @@ extension DryRunDocument.Variant {
             summary: "\(ads.count) \(ads.count == 1 ? "ad" : "ads"), \(total.inSecondsText), of \(source)",
             best: nil,
             ads: DryRunDocument.ads(ads, breakDuration: breakDuration) { _ in "it is of \(source)" },
-            left: [],
+            left: left,
             notes: notes
         )
     }
 
     /// A variant whose ads were chosen.
-    init(_ chosen: VariantChoice, breakDuration: Duration?) {
+    init(_ chosen: VariantChoice, breakDuration: Duration?, notes: [String] = []) {
         let lines = ChoiceLines(chosen: chosen)
         self.init(
             variant: chosen.variant,
@@ -225,19 +249,26 @@ extension DryRunDocument.Variant {
             ads: DryRunDocument.ads(chosen.advertisements, breakDuration: breakDuration) {
                 lines.sentence(taken: chosen.choice.places[$0].candidate)
             },
-            left: zip(chosen.candidates, chosen.choice.decisions)
-                .compactMap { candidate, decision in
-                    guard case .left(let reason) = decision else { return nil }
-                    return DryRunDocument.Left(
-                        id: candidate.ad.id.description,
-                        title: candidate.ad.title,
-                        durationSeconds: candidate.ad.duration.inSeconds,
-                        reason: reason.name,
-                        sentence: lines.sentence(reason)
-                    )
-                },
-            notes: []
+            left: lines.left,
+            notes: notes
         )
+    }
+}
+
+extension ChoiceLines {
+    /// The candidates that were left, and why.
+    var left: [DryRunDocument.Left] {
+        zip(self.chosen.candidates, self.chosen.choice.decisions)
+            .compactMap { candidate, decision in
+                guard case .left(let reason) = decision else { return nil }
+                return DryRunDocument.Left(
+                    id: candidate.ad.id.description,
+                    title: candidate.ad.title,
+                    durationSeconds: candidate.ad.duration.inSeconds,
+                    reason: reason.name,
+                    sentence: self.sentence(reason)
+                )
+            }
     }
 }
 

@@ -2,144 +2,105 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import BreakDocuments
+import BreakScheduling
 import CommandSupport
 import CuecastWire
 import Foundation
 import GatewayCore
 import GatewayDocuments
 
-/// The ads that other breaks of a stream have: of the gateway's reports, or of a file.
-struct PlayedAds {
-    private struct Entry {
-        var milliseconds: Int64
-        var id: String
-        var advertiser: String?
-        var categories: [String]?
-        /// `nil`: the break has no variants.
-        var variant: String?
+extension PlayedHistory {
+    /// The ads of a file.
+    ///
+    /// - Parameter path: the file.
+    /// - Throws: why it cannot be used.
+    init(file path: String) throws(FileFault) {
+        self.init(try InputFile.document(path, upTo: CandidatesDocument.bytesMax, PlayedAdsDocument.read))
     }
+}
 
-    /// The most breaks that are looked at.
-    private static let breaksMax = 5_000
+extension OperatorGateway {
+    /// The most breaks on a page of a report.
     private static let pageMax = 500
+    /// How often a ledger that is behind is asked again, and how long it has in between.
+    private static let attemptsMax = 50
+    private static let attemptEvery = Duration.milliseconds(100)
 
-    private var entries: [Entry] = []
-
-    /// Reads them.
+    /// The ads of the breaks of a stream that start in a time, by the gateway's reports.
+    ///
+    /// The ledger reads the log a moment later than the board. This waits until it has read what there was when it was asked: otherwise
+    /// the ads that another program has just given a break would be missing.
     ///
     /// - Parameters:
-    ///   - source: a file, or `none`; `nil`: the gateway is asked.
-    ///   - name: the break that they are for, which is left out.
-    ///   - milliseconds: when it starts.
-    ///   - gap: the longest time between breaks that matters, in milliseconds; 0: none does.
-    ///   - gateway: where it is.
-    ///   - access: the caller's token.
+    ///   - stream: the stream.
+    ///   - from: in milliseconds since 1970.
+    ///   - to: in milliseconds since 1970; breaks that start then count too.
     /// - Returns: the ads.
-    /// - Throws: an exit code; the reason is told before.
-    static func read(
-        _ source: String?,
-        of name: BreakName,
-        around milliseconds: Int64,
-        gap: Int,
-        gateway: GatewayOptions,
-        access: OperatorOptions
-    ) async throws -> PlayedAds {
-        var result = PlayedAds()
-        switch source {
-        case "none": break
-        case let path?:
-            let bytes = try InputFile.told(path, upTo: CandidatesDocument.bytesMax)
-            do throws(DocumentFault) {
-                let document = try PlayedAdsDocument.read(bytes)
-                result.entries = document.ads.map {
-                    Entry(
-                        milliseconds: $0.at.microseconds / 1_000,
-                        id: $0.id,
-                        advertiser: $0.advertiser.isEmpty ? nil : $0.advertiser,
-                        categories: $0.categories.isEmpty ? nil : $0.categories
+    /// - Throws: where they are not known, or not all.
+    func played(in stream: String, from: Int64, to: Int64) async throws(Fault) -> PlayedHistory {
+        var head: UInt64?
+        for _ in 1...Self.attemptsMax {
+            var offset: UInt64 = 0
+            var lastHead: UInt64 = 0
+            var isPartial = false
+            let history = try await PlayedHistory.read { (key) async throws(Fault) -> HistoryPage in
+                let page = try await self.document(
+                    ReportDocument.self,
+                    Self.target(
+                        "/v1/reports",
+                        [
+                            ("stream", stream), ("before", key.map { String($0) }), ("limit", String(Self.pageMax)),
+                            ("from", Self.text(from)), ("to", Self.text(to + 1)),
+                        ]
                     )
-                }
-            } catch {
-                complain("\(path): \(error)")
-                throw CommandExit.badData
-            }
-        case nil:
-            guard gap > 0 else { break }
-            let gateway = try OperatorGateway(gateway, access, for: "The history of a stream")
-            do throws(OperatorGateway.Fault) {
-                try await result.ask(gateway, name, from: milliseconds - Int64(gap), to: milliseconds + Int64(gap))
-            } catch {
-                throw error.told()
-            }
-        }
-        return result
-    }
-
-    private mutating func ask(
-        _ gateway: OperatorGateway,
-        _ name: BreakName,
-        from: Int64,
-        to: Int64
-    ) async throws(OperatorGateway.Fault) {
-        var before: UInt64?
-        var breaks = 0
-        repeat {
-            let page = try await gateway.document(
-                ReportDocument.self,
-                OperatorGateway.target(
-                    "/v1/reports",
-                    [
-                        ("stream", name.stream), ("before", before.map { String($0) }),
-                        ("limit", String(Self.pageMax)), ("from", Self.text(from)), ("to", Self.text(to)),
-                    ]
                 )
-            )
-            for each in page.breaks where each.break != name.breakID && !each.cancelled && !each.expired {
-                guard let start = each.start.flatMap({ Timestamp(rfc3339: $0) }) else { continue }
-                for ad in each.ads {
-                    self.entries.append(
-                        Entry(
-                            milliseconds: start.microseconds / 1_000,
-                            id: CandidatesDocument.ownID(ad.id),
-                            variant: ad.variantName
-                        )
-                    )
+                if let lane = page.lanes[Lane.breaks.description] {
+                    // The first page is the oldest knowledge.
+                    if key == nil { offset = lane.offset }
+                    lastHead = lane.head ?? lane.offset
                 }
+                isPartial =
+                    isPartial || page.pending?.contains(GatewayCore.Report.Pending.olderBreaks.rawValue) ?? false
+                return HistoryPage(page)
             }
-            breaks += page.breaks.count
-            before = page.before
-        } while before != nil && breaks < Self.breaksMax
-        guard before == nil else {
-            throw OperatorGateway.Fault(
-                sentence:
-                    "the limit historyBreaksMax is \(Self.breaksMax), and the stream has more breaks in the time that the rules are about",
-                exit: CommandExit.badData
-            )
+            guard let history else {
+                throw Fault(
+                    sentence:
+                        "the limit historyBreaksMax is \(PlayedHistory.historyBreaksMax), and the stream has more breaks in the time that the rules are about",
+                    exit: CommandExit.badData
+                )
+            }
+            guard !isPartial else {
+                throw Fault(sentence: GatewayCore.Report.Pending.olderBreaks.sentence, exit: CommandExit.unavailable)
+            }
+            head = head ?? lastHead
+            if offset >= head ?? 0 { return history }
+            try? await Task.sleep(for: Self.attemptEvery)
         }
+        throw Fault(sentence: "the gateway's ledger is behind its event log", exit: CommandExit.unavailable)
     }
 
     private static func text(_ milliseconds: Int64) -> String {
         Timestamp(microseconds: milliseconds * 1_000).description
     }
+}
 
-    /// The ads that count for a variant: those of a variant of its name, of `default`, and of breaks without variants.
-    ///
-    /// - Parameters:
-    ///   - variant: the variant's name.
-    ///   - candidates: the candidates; by their ids they say advertiser and categories of ads of which only the id is known.
-    /// - Returns: the ads.
-    func ads(for variant: String, known candidates: [CandidatesDocument.Candidate]) -> [PlayedAd] {
-        var known: [String: CandidatesDocument.Candidate] = [:]
-        for candidate in candidates { known[candidate.ad.id.description] = candidate }
-        return self.entries
-            .filter { [nil, AudienceVariant.defaultName, variant].contains($0.variant) }
-            .map { entry in
-                PlayedAd(
-                    milliseconds: entry.milliseconds,
-                    id: entry.id,
-                    advertiser: entry.advertiser ?? known[entry.id]?.ad.advertiser ?? "",
-                    categories: entry.categories ?? known[entry.id]?.categories ?? []
+extension HistoryPage {
+    fileprivate init(_ report: ReportDocument) {
+        var entries: [PlayedHistory.Entry] = []
+        for each in report.breaks where !each.cancelled && !each.expired {
+            guard let start = each.start.flatMap({ Timestamp(rfc3339: $0) }) else { continue }
+            for ad in each.ads {
+                entries.append(
+                    PlayedHistory.Entry(
+                        milliseconds: start.microseconds / 1_000,
+                        breakID: each.break,
+                        id: CandidatesDocument.ownID(ad.id),
+                        variant: ad.variantName
+                    )
                 )
             }
+        }
+        self.init(entries: entries, breakCount: report.breaks.count, next: report.before)
     }
 }

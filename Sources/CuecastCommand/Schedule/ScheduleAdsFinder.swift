@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import BreakDocuments
 import BreakScheduling
 import CuecastBroadcast
 import CuecastWire
@@ -9,7 +10,7 @@ import Foundation
 
 /// Finds the ads of scheduled breaks: in the document, in files beside it, and in lists of the gateway.
 ///
-/// Where an ad server is to give them, the list stands in its place. Every list and file is read once.
+/// Where an ad server is to give them, or where they are to be chosen, the list stands in their place. Every list and file is read once.
 struct ScheduleAdsFinder {
     /// A break ends at most so long after its start, in milliseconds; the ads of one that is over matter no more.
     private static let overAfter = ScheduleLimits.breakMillisecondsMax
@@ -17,14 +18,37 @@ struct ScheduleAdsFinder {
     private let folder: URL
     private let list: String?
     private let client: BroadcastClient
+    /// The variants of the breaks.
+    let audience: ScheduleAudience
+    /// Whether this program asks ad servers.
+    private let asks: Bool
+    /// Whether it chooses ads.
+    private let chooses: Bool
     private var lists: [String: Result<[AdvertisementDescription], ScheduleFault>] = [:]
     private var files: [String: Result<[AdvertisementDescription], ScheduleFault>] = [:]
 
-    init(_ file: ScheduleFile, client: BroadcastClient) {
+    init(
+        _ file: ScheduleFile,
+        client: BroadcastClient,
+        audience: ScheduleAudience,
+        asks: Bool = false,
+        chooses: Bool = false
+    ) {
         let own = URL(fileURLWithPath: file.file).deletingLastPathComponent()
         self.folder = file.adsFolder.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? own
         self.list = file.list
         self.client = client
+        self.audience = audience
+        self.asks = asks
+        self.chooses = chooses
+    }
+
+    /// What was found for one variant of a break.
+    enum Found: Sendable {
+        /// The ads that ad servers gave, by the place of the tag among the variant's sources.
+        case answers([Int: [AdvertisementDescription]])
+        /// The ads that were chosen.
+        case chosen([AdvertisementDescription])
     }
 
     /// The breaks with their ads; what cannot be found becomes a fault of the document.
@@ -34,61 +58,98 @@ struct ScheduleAdsFinder {
         var wanted: [WantedBreak] = []
         for each in document.breaks {
             if each.startMilliseconds < now - Self.overAfter {
-                wanted.append(Self.wanted(each, [], durationMilliseconds: each.durationMilliseconds ?? 1))
+                wanted.append(Self.wanted(each, BreakAds(advertisements: []), .never))
                 continue
             }
-            switch try await self.advertisements(of: each) {
-            case .success(let found):
-                let sum = found.reduce(Duration.zero) { $0 + $1.duration }.inMicroseconds / 1_000
-                wanted.append(Self.wanted(each, found, durationMilliseconds: each.durationMilliseconds ?? sum))
+            switch self.audience.parts(of: each) {
             case .failure(let fault): document.refuse(each.id, fault)
+            case .success(let parts):
+                switch try await self.ads(of: each, parts) {
+                case .success(let found):
+                    let filling = self.audience.filling(of: each, parts, asks: self.asks, chooses: self.chooses)
+                    wanted.append(Self.wanted(each, found, filling))
+                case .failure(let fault): document.refuse(each.id, fault)
+                }
             }
         }
         return wanted
     }
 
-    private static func wanted(
-        _ each: ScheduledBreak,
-        _ advertisements: [AdvertisementDescription],
-        durationMilliseconds: Int64
-    ) -> WantedBreak {
+    private static func wanted(_ each: ScheduledBreak, _ ads: BreakAds, _ filling: BreakFilling) -> WantedBreak {
         WantedBreak(
             id: each.id,
             startMilliseconds: each.startMilliseconds,
-            durationMilliseconds: durationMilliseconds,
-            advertisements: advertisements,
-            hasAdServers: !each.tags.isEmpty,
+            durationMilliseconds: each.durationMilliseconds ?? max(ads.playingTime.inMicroseconds / 1_000, 1),
+            advertisements: ads.advertisements,
+            variants: ads.variants,
+            filling: filling,
             lastsAsItsAds: each.durationMilliseconds == nil,
             title: each.title,
             line: each.line
         )
     }
 
-    /// The ads of a break whose ad servers were asked.
+    /// The ads of a break.
     ///
     /// - Parameters:
     ///   - scheduled: the break.
-    ///   - answers: the ads that ad servers gave, by the place of the tag among the break's sources; without one the list counts.
+    ///   - parts: its variants, `default` first.
+    ///   - found: the ads that were asked for or chosen, by the variants' names; for others the fallbacks count.
     /// - Returns: its ads, or why it has none.
     /// - Throws: where the gateway cannot be asked.
-    mutating func advertisements(
+    mutating func ads(
         of scheduled: ScheduledBreak,
-        answers: [Int: [AdvertisementDescription]] = [:]
-    ) async throws(BroadcastError) -> Result<[AdvertisementDescription], ScheduleFault> {
-        var sources = scheduled.ads
-        if sources.isEmpty {
-            guard let list = self.list else {
-                return .failure(
-                    ScheduleFault(
-                        "the break names no ads; give a list for such breaks with --list",
-                        line: scheduled.line
+        _ parts: [SchedulePart],
+        found: [String: Found] = [:]
+    ) async throws(BroadcastError) -> Result<BreakAds, ScheduleFault> {
+        var lists: [[AdvertisementDescription]] = []
+        for part in parts {
+            let result = try await self.ads(of: part, found[part.name], ofDefault: lists.first)
+            switch result {
+            case .failure(let fault): return .failure(ScheduleFault(fault.reason, line: scheduled.line))
+            case .success(let ads):
+                guard (1...WireLimits.advertisementsPerBreakMax).contains(ads.count) else {
+                    let maximum = WireLimits.advertisementsPerBreakMax
+                    let variant = part.isDefault ? "break" : "variant \(part.name)"
+                    return .failure(
+                        ScheduleFault(
+                            "the \(variant) has \(ads.count) ads; it may have 1 to \(maximum)",
+                            line: scheduled.line
+                        )
                     )
-                )
+                }
+                lists.append(Self.named(ads))
             }
-            sources = [.list(list)]
         }
-        var found: [AdvertisementDescription] = []
-        for (place, source) in sources.enumerated() {
+        let others = zip(parts, lists).dropFirst()
+        return .success(
+            BreakAds(
+                advertisements: lists[0],
+                variants: others.isEmpty
+                    ? nil
+                    : others.map { AdVariant(name: $0.name, conditions: $0.conditions, advertisements: $1) }
+            )
+        )
+    }
+
+    /// The ads of one variant.
+    private mutating func ads(
+        of part: SchedulePart,
+        _ found: Found?,
+        ofDefault: [AdvertisementDescription]?
+    ) async throws(BroadcastError) -> Result<[AdvertisementDescription], ScheduleFault> {
+        var answers: [Int: [AdvertisementDescription]] = [:]
+        switch found {
+        case .chosen(let ads): return .success(ads)
+        case .answers(let given): answers = given
+        case nil: break
+        }
+        // Without an answer a variant has its fallback alone; `default` has the list in the place of each ad server.
+        guard !part.sources.isEmpty, !answers.isEmpty || part.isDefault else {
+            return try await self.fallback(of: part, ofDefault: ofDefault)
+        }
+        var ads: [AdvertisementDescription] = []
+        for (place, source) in part.sources.enumerated() {
             let result: Result<[AdvertisementDescription], ScheduleFault>
             switch source {
             case .list(let name): result = try await self.ads(ofList: name)
@@ -96,23 +157,33 @@ struct ScheduleAdsFinder {
                 if let answer = answers[place] {
                     result = .success(answer)
                 } else {
-                    result = try await self.ads(ofList: self.list ?? "")
+                    result = try await self.fallback(of: part, ofDefault: ofDefault)
                 }
             case .file(let name): result = self.ads(ofFile: name)
             case .inline(let contents): result = .success(contents.map { AdvertisementDescription($0) })
             }
             switch result {
-            case .success(let ads): found += ads
-            case .failure(let fault): return .failure(ScheduleFault(fault.reason, line: scheduled.line))
+            case .success(let more): ads += more
+            case .failure: return result
             }
         }
-        guard (1...WireLimits.advertisementsPerBreakMax).contains(found.count) else {
-            let maximum = WireLimits.advertisementsPerBreakMax
-            return .failure(
-                ScheduleFault("the break has \(found.count) ads; it may have 1 to \(maximum)", line: scheduled.line)
-            )
+        return .success(ads)
+    }
+
+    private mutating func fallback(
+        of part: SchedulePart,
+        ofDefault: [AdvertisementDescription]?
+    ) async throws(BroadcastError) -> Result<[AdvertisementDescription], ScheduleFault> {
+        switch part.fallback {
+        case .list(let name): return try await self.ads(ofList: name)
+        case .ads(let contents): return .success(contents.map { AdvertisementDescription($0) })
+        case .ofDefault:
+            if let ofDefault { return .success(ofDefault) }
+            guard let list = self.list else {
+                return .failure(ScheduleFault("the break names no ads; give a list for such breaks with --list"))
+            }
+            return try await self.ads(ofList: list)
         }
-        return .success(Self.named(found))
     }
 
     /// Ids that differ: ads of different sources may have the same.

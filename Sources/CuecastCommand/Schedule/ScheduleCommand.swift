@@ -42,9 +42,21 @@ struct ScheduleOptions: ParsableArguments {
     )
     var horizon = DurationArgument(.milliseconds(ScheduleHorizon().aheadMilliseconds))
 
+    @OptionGroup(title: "Variants and candidates") var audience: ScheduleAudienceOptions
+
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var gateway: BroadcasterOptions
+
+    /// The variants and candidates, for a command that ends where a file cannot be used, and says why.
+    func told() throws -> ScheduleAudience {
+        do throws(FileFault) {
+            return try self.audience.read()
+        } catch {
+            complain(error.sentence)
+            throw CommandExit.badData
+        }
+    }
 
     func validate() throws {
         do {
@@ -100,10 +112,11 @@ struct SchedulePut: AsyncParsableCommand {
             throw CommandExit.badData
         }
         let options = self.schedule
+        let audience = try options.told()
         let apply = self.apply
         let outcome = try await options.gateway.asBroadcaster { (client) async throws(BroadcastError) -> PutOutcome in
             var outcome = PutOutcome(document: read)
-            var finder = ScheduleAdsFinder(options.file, client: client)
+            var finder = ScheduleAdsFinder(options.file, client: client, audience: audience)
             let wanted = try await finder.wanted(&outcome.document, now: ScheduleOptions.now)
             guard outcome.document.faults.isEmpty || options.file.skipFaulty else { return outcome }
             let planner = options.planner(outcome.document)

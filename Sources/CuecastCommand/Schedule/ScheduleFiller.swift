@@ -10,18 +10,20 @@ import CuecastBroadcast
 import CuecastWire
 import Foundation
 
-/// Whether and when the ad servers of a schedule are asked.
+/// Whether the ad servers of a schedule are asked, and when its breaks are filled.
 struct ScheduleFillingOptions: ParsableArguments {
     @Flag(
         help: """
             Ask the ad servers of breaks (AdTagURI of VMAP, vast-url of a traffic log, X-CUECAST-VAST-URL of a calendar) before each \
-            break is announced.
+            break is announced, once for each variant.
             """
     )
     var askAdServers = false
 
     @Option(
-        help: "With --ask-ad-servers: how long before a break's announcement they are asked, at most 6h.",
+        help: """
+            With --ask-ad-servers or --choose: how long before a break's announcement it is filled, at most 6h.
+            """,
         transform: DurationArgument.read
     )
     var fillAhead = DurationArgument(.seconds(30))
@@ -41,12 +43,14 @@ struct ScheduleFillingOptions: ParsableArguments {
         }
     }
 
+    /// How long before its announcement a break is filled, in milliseconds.
+    var leadMilliseconds: Int64 { self.fillAhead.duration.inMicroseconds / 1_000 }
+
     /// Asks ad servers; `nil`: they are not to be asked.
     func filler() throws -> ScheduleFiller? {
         guard self.askAdServers else { return nil }
         return ScheduleFiller(
-            client: try self.adServer.client(),
-            leadMilliseconds: self.fillAhead.duration.inMicroseconds / 1_000,
+            source: .servers(try self.adServer.client()),
             breakDuration: self.adServer.breakDuration?.duration,
             reportsErrors: self.adServer.reportErrors
         )
@@ -65,12 +69,12 @@ extension ScheduleDocument {
 
 /// Asks the ad servers of scheduled breaks.
 struct ScheduleFiller: Sendable {
-    /// The most breaks whose ad servers are asked at a time.
-    static let breaksAtOnceMax = 8
+    /// The most questions at a time, but for those of one break: at the rate of one server the last of them waits 1 s.
+    private static let questionsAtOnceMax = 40
 
-    /// The ads of one break.
+    /// The ads of one variant.
     struct Answer: Sendable {
-        /// By the place of the tag among the break's sources; a tag that gave none is not here.
+        /// By the place of the tag among the variant's sources; a tag that gave none is not here.
         var ads: [Int: [AdvertisementDescription]] = [:]
         /// The ad servers that gave ads, for people.
         var sources: [String] = []
@@ -80,60 +84,94 @@ struct ScheduleFiller: Sendable {
         var source: String { self.sources.joined(separator: ", ") }
     }
 
+    /// A break, by its id at the gateway, with its variants.
+    struct Asked: Sendable {
+        let id: String
+        let scheduled: ScheduledBreak
+        let parts: [SchedulePart]
+
+        var questionCount: Int { self.parts.reduce(0) { $0 + $1.tags.count } }
+    }
+
     private struct Question: Sendable {
         let id: String
+        let variant: String
         let place: Int
         let tag: ScheduledTag
         let server: String
         let duration: Duration?
     }
 
-    let client: AdServerClient
-    /// How long before the announcement they are asked, in milliseconds.
-    let leadMilliseconds: Int64
+    /// Where answers come from.
+    enum Source: Sendable {
+        case servers(AdServerClient)
+        case recorded(RecordedAnswers)
+    }
+
+    /// How long a server that failed is left alone yet.
+    private struct Pause: Error {
+        let time: Duration
+    }
+
+    let source: Source
     /// How long each break lasts at most, unless the schedule says so.
     let breakDuration: Duration?
     /// Whether `Error` addresses are called.
     let reportsErrors: Bool
     private var gate = AdServerGate()
 
-    init(client: AdServerClient, leadMilliseconds: Int64, breakDuration: Duration?, reportsErrors: Bool) {
-        self.client = client
-        self.leadMilliseconds = leadMilliseconds
+    init(source: Source, breakDuration: Duration?, reportsErrors: Bool) {
+        self.source = source
         self.breakDuration = breakDuration
         self.reportsErrors = reportsErrors
     }
 
+    /// Takes the breaks that are asked about at a time from the beginning of a list.
+    static func next(_ rest: inout ArraySlice<Asked>) -> [Asked] {
+        var part: [Asked] = []
+        var questions = 0
+        while let each = rest.first, part.isEmpty || questions + each.questionCount <= Self.questionsAtOnceMax {
+            part.append(each)
+            questions += each.questionCount
+            rest.removeFirst()
+        }
+        return part
+    }
+
     /// Asks for the ads of breaks, all at once.
     ///
-    /// - Parameter breaks: at most ``breaksAtOnceMax``, each with its id at the gateway.
-    /// - Returns: an answer for each id.
-    mutating func ask(_ breaks: [(id: String, scheduled: ScheduledBreak)]) async -> [String: Answer] {
+    /// - Parameter breaks: those that ``next(_:)`` gives.
+    /// - Returns: for each id an answer for each variant, by its name.
+    mutating func ask(_ breaks: [Asked]) async -> [String: [String: Answer]] {
         let begin = ContinuousClock.now
-        var answers: [String: Answer] = [:]
+        var answers: [String: [String: Answer]] = [:]
         var allowed: [(Question, Duration)] = []
-        for (id, scheduled) in breaks {
-            answers[id] = Answer()
-            let stated = scheduled.durationMilliseconds.map { Duration.milliseconds($0) }
-            for (place, tag) in scheduled.tags {
-                let server = Self.server(of: tag.address)
-                let question = Question(
-                    id: id,
-                    place: place,
-                    tag: tag,
-                    server: server,
-                    duration: stated ?? self.breakDuration
-                )
-                switch self.gate.admission(to: server, at: Self.now) {
-                case .ask: allowed.append((question, .zero))
-                case .wait(let time): allowed.append((question, time))
-                case .paused(let time):
-                    let seconds = time.components.seconds + 1
-                    answers[id]?.lines.append("\(server) failed too often, and is not asked for another \(seconds) s")
+        for each in breaks {
+            let stated = each.scheduled.durationMilliseconds.map { Duration.milliseconds($0) }
+            for part in each.parts {
+                answers[each.id, default: [:]][part.name] = Answer()
+                for (place, tag) in part.tags {
+                    let server = Self.server(of: tag.address)
+                    let question = Question(
+                        id: each.id,
+                        variant: part.name,
+                        place: place,
+                        tag: tag,
+                        server: server,
+                        duration: stated ?? self.breakDuration
+                    )
+                    switch self.admission(to: server) {
+                    case .success(let wait): allowed.append((question, wait))
+                    case .failure(let pause):
+                        let time = pause.time
+                        let seconds = time.components.seconds + 1
+                        answers[each.id]?[part.name]?.lines
+                            .append("\(server) failed too often, and is not asked for another \(seconds) s")
+                    }
                 }
             }
         }
-        let (client, reports) = (self.client, self.reportsErrors)
+        let (source, reports) = (self.source, self.reportsErrors)
         let results = await withTaskGroup(of: (Question, AdServerReport?, AdServerClient.Calls?).self) { group in
             for (question, wait) in allowed {
                 group.addTask {
@@ -142,36 +180,59 @@ struct ScheduleFiller: Sendable {
                     guard !Task.isCancelled else { return (question, nil, nil) }
                     var limits = VASTResolutionLimits()
                     if !question.tag.followsWrappers { limits.wrappersMax = 0 }
-                    let report = await client.resolve(
-                        VASTResolver(address: question.tag.address, limits: limits),
-                        breakDuration: question.duration
-                    )
-                    return (question, report, reports ? await client.report(report.resolution.errorURLs) : nil)
+                    let resolver = VASTResolver(address: question.tag.address, limits: limits)
+                    switch source {
+                    case .recorded(let answers): return (question, answers.resolve(resolver), nil)
+                    case .servers(let client):
+                        let report = await client.resolve(resolver, breakDuration: question.duration)
+                        return (question, report, reports ? await client.report(report.resolution.errorURLs) : nil)
+                    }
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
         var paused: Set<String> = []
-        for (question, report, calls) in results.sorted(by: { ($0.0.id, $0.0.place) < ($1.0.id, $1.0.place) }) {
+        let ordered = results.sorted {
+            ($0.0.id, $0.0.variant, $0.0.place) < ($1.0.id, $1.0.variant, $1.0.place)
+        }
+        for (question, report, calls) in ordered {
             guard let report else { continue }
             self.take(report, calls, for: question, &answers)
+            guard case .servers = self.source else { continue }
             // An answer without ads is an answer.
             let status = report.exchanges[0]?.status
             let pauses = self.gate.ended(question.server, worked: status == 200 || status == 204, at: Self.now)
             if pauses, paused.insert(question.server).inserted {
-                answers[question.id]?.lines.append("\(question.server) failed again, and is left alone for a while")
+                answers[question.id]?[question.variant]?.lines
+                    .append("\(question.server) failed again, and is left alone for a while")
             }
         }
         return answers
+    }
+
+    /// When a server may be asked.
+    ///
+    /// - Returns: how long to wait before: each of those that wait has its own moment, so that the rate holds for them too.
+    private mutating func admission(to server: String) -> Result<Duration, Pause> {
+        guard case .servers = self.source else { return .success(.zero) }
+        let now = Self.now
+        var wait = Duration.zero
+        while true {
+            switch self.gate.admission(to: server, at: now + wait) {
+            case .ask: return .success(wait)
+            case .wait(let time): wait += time
+            case .paused(let time): return .failure(Pause(time: time))
+            }
+        }
     }
 
     private func take(
         _ report: AdServerReport,
         _ calls: AdServerClient.Calls?,
         for question: Question,
-        _ answers: inout [String: Answer]
+        _ answers: inout [String: [String: Answer]]
     ) {
-        var answer = answers[question.id] ?? Answer()
+        var answer = answers[question.id]?[question.variant] ?? Answer()
         answer.lines += AdServerLines(report).lines
         for failure in calls?.failures ?? [] { answer.lines.append("an Error address was not called: \(failure)") }
         var ads = report.resolution.taken.map { AdvertisementDescription($0.ad) }
@@ -185,7 +246,7 @@ struct ScheduleFiller: Sendable {
         } else if report.resolution.left.isEmpty, report.resolution.documents.first?.fault == nil {
             answer.lines.append("\(AdServerLines.shown(question.tag.address)) gave no ad")
         }
-        answers[question.id] = answer
+        answers[question.id, default: [:]][question.variant] = answer
     }
 
     /// A server's name and port, by which failures are counted.

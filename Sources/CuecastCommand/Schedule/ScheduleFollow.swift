@@ -3,6 +3,7 @@
 
 import AdFormats
 import ArgumentParser
+import BreakDocuments
 import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
@@ -17,7 +18,7 @@ struct ScheduleFollow: AsyncParsableCommand {
         discussion: """
             The file is read again when it changes; while it is faulty the last good one counts. Two followers of one file make each break \
             once. SIGTERM and SIGINT end it; breaks that are put in stay. With --ask-ad-servers, breaks with an ad server get its ads shortly \
-            before they are announced; those of --list play where it gives none.
+            before they are announced; those of --list play where it gives none. With --choose, breaks that name no ads get chosen ones.
 
             Example: cuecast schedule follow traffic.csv --stream radio1 --time-zone Europe/Oslo --list spots
             """
@@ -27,9 +28,18 @@ struct ScheduleFollow: AsyncParsableCommand {
 
     @OptionGroup(title: "Ad servers") var filling: ScheduleFillingOptions
 
+    @OptionGroup(title: "Ads of other breaks") var history: ScheduleHistoryOptions
+
     func run() async throws {
         let options = self.schedule
-        var follower = ScheduleFollower(options, filler: try self.filling.filler())
+        let audience = try options.told()
+        var follower = ScheduleFollower(
+            options,
+            audience,
+            filler: try self.filling.filler(),
+            history: try self.history.source(audience, gateway: options.gateway.gateway),
+            leadMilliseconds: self.filling.leadMilliseconds
+        )
         guard follower.readAgain() else { throw CommandExit.badData }
         complain("Follows \(options.file.file): \(follower.breakCount) breaks.")
         let first = follower
@@ -75,23 +85,41 @@ struct ScheduleFollower {
         }
     }
 
-    private let options: ScheduleOptions
+    let options: ScheduleOptions
+    /// The variants and the candidates, as they were read last without a fault.
+    private(set) var audience: ScheduleAudience
     private var document: ScheduleDocument?
     /// The ids that the file has, and had in earlier readings.
     private var hadBefore: Set<String> = []
-    private var mark: Mark?
+    private var marks: [Mark] = []
     private var keeper: ScheduleKeeper?
     /// The sentences that were said and still hold, by their subject.
     private var said: [String: String] = [:]
     private var isGatewayFailing = false
     private var isFaulty = false
-    /// Asks ad servers; `nil`: they are not asked.
-    private var filler: ScheduleFiller?
+    /// Fills breaks.
+    private var filling: ScheduleFilling
 
-    init(_ options: ScheduleOptions, filler: ScheduleFiller?) {
+    init(
+        _ options: ScheduleOptions,
+        _ audience: ScheduleAudience,
+        filler: ScheduleFiller?,
+        history: HistorySource,
+        leadMilliseconds: Int64
+    ) {
         self.options = options
-        self.filler = filler
+        self.audience = audience
+        self.filling = ScheduleFilling(
+            stream: options.stream,
+            list: options.file.list,
+            filler: filler,
+            history: history,
+            leadMilliseconds: leadMilliseconds
+        )
     }
+
+    /// The files that are followed.
+    private var files: [String] { [self.options.file.file] + self.options.audience.files }
 
     /// How many breaks the schedule has.
     var breakCount: Int { self.document?.breaks.count ?? 0 }
@@ -102,19 +130,21 @@ struct ScheduleFollower {
     mutating func readAgain() -> Bool {
         let path = self.options.file.file
         // Before the reading: what is written meanwhile is another mark.
-        self.mark = Mark(path)
+        self.marks = self.files.map { Mark($0) }
         let isFirst = self.document == nil
         do throws(ScheduleFault) {
+            let audience = try self.readAudience()
             let read = try self.options.file.read(now: ScheduleOptions.now)
             for sentence in read.sentences(path) { self.say(sentence, about: sentence) }
             if read.faults.isEmpty || self.options.file.skipFaulty {
                 for note in read.notes { self.say("\(path): \(note)", about: note.description) }
-                if self.filler == nil, let note = read.adServerNote {
+                if self.filling.filler == nil, let note = read.adServerNote {
                     self.say("\(path): \(note)", about: note)
                 }
                 if self.isFaulty { complain("\(path): it can be read again.") }
                 self.isFaulty = false
                 self.document = read
+                self.audience = audience
                 // What is gone for long is over at the gateway, too.
                 if self.hadBefore.count > ScheduleLimits.scheduleBreaksMax { self.hadBefore = [] }
                 self.hadBefore.formUnion(read.breaks.map(\.id))
@@ -126,6 +156,15 @@ struct ScheduleFollower {
         self.isFaulty = true
         if !isFirst { self.say("\(path): it is faulty; the last good one counts.", about: "faulty") }
         return !isFirst
+    }
+
+    /// The variants and candidates; a fault of theirs is one of the schedule.
+    private func readAudience() throws(ScheduleFault) -> ScheduleAudience {
+        do throws(FileFault) {
+            return try self.options.audience.read()
+        } catch {
+            throw ScheduleFault(error.sentence)
+        }
     }
 
     /// Follows until the task is cancelled.
@@ -149,7 +188,7 @@ struct ScheduleFollower {
             }
             repeat {
                 guard (try? await Task.sleep(for: Self.lookEvery)) != nil else { return }
-                if Mark(self.options.file.file) != self.mark {
+                if self.files.map({ Mark($0) }) != self.marks {
                     self.said["faulty"] = nil
                     _ = self.readAgain()
                     next = 0
@@ -165,7 +204,13 @@ struct ScheduleFollower {
         // Rules of calendars go on with time.
         if self.options.file.isEndless, !self.isFaulty { _ = self.readAgain() }
         guard var document = self.document else { return nil }
-        var finder = ScheduleAdsFinder(self.options.file, client: client)
+        var finder = ScheduleAdsFinder(
+            self.options.file,
+            client: client,
+            audience: self.audience,
+            asks: self.filling.filler != nil,
+            chooses: true
+        )
         let faults = document.faults.count
         let wanted = try await finder.wanted(&document, now: ScheduleOptions.now)
         for fault in document.faults.dropFirst(faults) {
@@ -178,16 +223,20 @@ struct ScheduleFollower {
         var planner = self.options.planner(document)
         planner.hadBefore = self.hadBefore
         planner.filling = keeper.planner.filling
-        planner.filling.leadMilliseconds = self.filler?.leadMilliseconds
+        planner.filling.leadMilliseconds = self.filling.leadMilliseconds
         keeper.planner = planner
         defer { self.keeper = keeper }
         let changes = try await keeper.apply(try await keeper.difference(wanted, clock: ScheduleOptions.now))
         self.tell(changes)
-        let isFilled = try await self.fill(changes, of: document, &keeper, &finder)
+        let filled = try await self.filling.fill(changes, of: document, &keeper, &finder)
+        if filled.said.isEmpty { self.said[ScheduleFilling.historyKey] = nil }
+        for each in filled.said { self.say(each.sentence, about: each.key) }
+        self.tell(filled.changes)
         var times = changes.filter { $0.kind == .later && $0.wanted != nil }
             .map { $0.startMilliseconds - planner.horizon.aheadMilliseconds }
         // When those are announced that were put in just now is not known yet.
-        if !isFilled || (self.filler != nil && changes.contains { [.new, .changed].contains($0.kind) }) {
+        let mayFill = self.filling.filler != nil || self.audience.chooser != nil
+        if !filled.isDone || (mayFill && changes.contains { [.new, .changed].contains($0.kind) }) {
             times.append(ScheduleOptions.now)
         }
         for each in changes {
@@ -195,58 +244,6 @@ struct ScheduleFollower {
             if let time = planner.filling.time(of: wanted, present) { times.append(time) }
         }
         return times.min().map { max($0, ScheduleOptions.now + 1_000) }
-    }
-
-    /// Fills the breaks that are due with the ads of their ad servers.
-    ///
-    /// - Returns: whether none is left that is to be looked at again.
-    private mutating func fill(
-        _ changes: [ScheduleChange],
-        of document: ScheduleDocument,
-        _ keeper: inout ScheduleKeeper,
-        _ finder: inout ScheduleAdsFinder
-    ) async throws(BroadcastError) -> Bool {
-        for each in changes where each.isFilledAlready {
-            complain("\(each.id): it has other ads than the schedule's already, and stays so")
-            keeper.leaveFilled(each)
-        }
-        let due = changes.filter(\.isFillingDue)
-        guard !due.isEmpty, var filler = self.filler else { return true }
-        defer { self.filler = filler }
-        let scheduled = Dictionary(document.breaks.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        var isDone = true
-        var rest = due[...]
-        while !rest.isEmpty {
-            let part = Array(rest.prefix(ScheduleFiller.breaksAtOnceMax))
-            rest = rest.dropFirst(part.count)
-            let answers = await filler.ask(
-                part.compactMap { change in
-                    change.wanted.flatMap { scheduled[$0.id] }.map { (change.id, $0) }
-                }
-            )
-            if Task.isCancelled { throw .cancelled }
-            for change in part {
-                guard let answer = answers[change.id], let wanted = change.wanted, let own = scheduled[wanted.id] else {
-                    continue
-                }
-                for line in answer.lines { complain("\(change.id): \(line)") }
-                var ads: [AdvertisementDescription]?
-                if !answer.ads.isEmpty {
-                    switch try await finder.advertisements(of: own, answers: answer.ads) {
-                    case .success(let found): ads = found
-                    case .failure(let fault): complain("\(change.id): \(fault)")
-                    }
-                }
-                if ads == nil { complain("\(change.id): it keeps the ads of the list \(self.options.file.list ?? "")") }
-                guard let result = try await keeper.fill(change, with: ads, from: answer.source) else {
-                    complain("\(change.id): someone else changed it meanwhile, so that these ads are not used")
-                    isDone = false
-                    continue
-                }
-                if ads != nil { self.tell([result]) }
-            }
-        }
-        return isDone
     }
 
     /// Prints what happened; what is refused is printed once.

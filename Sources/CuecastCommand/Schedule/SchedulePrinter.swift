@@ -19,6 +19,8 @@ struct SchedulePrinter {
         let start: String?
         let durationSeconds: Double?
         let advertisements: Int?
+        /// How many ads each variant beside `default` has, by its name.
+        let variants: [String: Int]?
         let title: String?
         let line: Int?
         let differences: [String]?
@@ -32,6 +34,13 @@ struct SchedulePrinter {
             let duration = change.wanted?.durationMilliseconds ?? change.present?.durationMilliseconds
             self.durationSeconds = duration.map { Double($0) / 1_000 }
             self.advertisements = change.wanted?.advertisements.count ?? change.present?.advertisementCount
+            self.variants = change.wanted?.variants
+                .map { variants in
+                    Dictionary(
+                        variants.map { ($0.name, $0.advertisements.count) },
+                        uniquingKeysWith: { first, _ in first }
+                    )
+                }
             self.title = change.wanted.flatMap { $0.title.isEmpty ? nil : $0.title }
             self.line = change.wanted?.line
             self.differences = change.differences.isEmpty ? nil : change.differences
@@ -148,15 +157,15 @@ struct SchedulePrinter {
         case .new:
             let wanted = change.wanted
             let length = wanted.map { Self.seconds($0.durationMilliseconds) } ?? "-"
-            text =
-                "+ \(change.id)  \(start)  \(length) s, \(wanted?.advertisements.count ?? 0) ads  \(wanted?.title ?? "")"
+            let variants = wanted?.variants.map { ", \($0.count) variants" } ?? ""
+            let ads = "\(wanted?.advertisements.count ?? 0) ads\(variants)"
+            text = "+ \(change.id)  \(start)  \(length) s, \(ads)  \(wanted?.title ?? "")"
         case .changed: text = "~ \(change.id)  \(Self.differences(change).joined(separator: ", "))"
         case .gone: text = "- \(change.id)  \(start)"
         case .refused: text = "! \(change.id)  \(start)  \(line)\(change.reason)"
         case .filled:
             let ads = change.wanted?.advertisements ?? []
-            let sum = ads.reduce(Duration.zero) { $0 + $1.duration }
-            text = "* \(change.id)  \(start)  \(ads.count) ads, \(sum.inSecondsText), from \(change.reason)"
+            text = "* \(change.id)  \(start)  \(ads.count) ads, \(ads.playingTime.inSecondsText), from \(change.reason)"
         }
         // Titles come from other systems.
         return TextTable.shown(text)

@@ -34,7 +34,7 @@ package struct AdListRecord: Hashable, Sendable {
             name: self.name,
             revision: self.revision,
             advertisementCount: self.advertisements.count,
-            duration: self.advertisements.reduce(.zero) { $0 + $1.duration },
+            duration: self.advertisements.playingTime,
             changed: self.changed,
             broadcaster: self.broadcaster
         )

@@ -140,9 +140,7 @@ extension AudienceVariant {
         var list: [AudienceVariant] = []
         for source in sources {
             var variant = source.variant
-            guard ChosenID.isValid(variant.name, bytesMax: WireLimits.variantNameBytesMax) else {
-                throw .invalid(field: "variants", rule: "a variant's name \(ChosenID.rule)")
-            }
+            try variant.checkNameAndConditions()
             guard names.insert(variant.name).inserted else {
                 let isDefault = variant.name == Self.defaultName
                 throw .invalid(
@@ -152,11 +150,22 @@ extension AudienceVariant {
                         : "the name \(variant.name) is there twice"
                 )
             }
-            try Self.check(variant.conditions, of: variant.name)
             variant.advertisements = try AdvertisementContent.list(source.advertisements, content)
             list.append(variant)
         }
         return list
+    }
+
+    /// Looks at the rules of its name and its conditions, and not at its advertisements.
+    ///
+    /// - Throws: the first rule that it breaks.
+    package func checkNameAndConditions() throws(WireError) {
+        guard ChosenID.isValid(self.name, bytesMax: WireLimits.variantNameBytesMax) else {
+            throw .invalid(field: "variants", rule: "a variant's name \(ChosenID.rule)")
+        }
+        // Of `default` something else is wrong than that it has no conditions.
+        guard self.name != Self.defaultName else { return }
+        try Self.check(self.conditions, of: self.name)
     }
 
     private static func check(_ conditions: [Condition], of name: String) throws(WireError) {

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import ArgumentParser
+import BreakDocuments
+import BreakScheduling
+import CommandSupport
+import CuecastBroadcast
+import CuecastWire
+import Foundation
+import GatewayCore
+
+/// The filling of one break: for each variant the first source that gave ads, and what each source said.
+///
+/// The order of the sources is: ad servers, chosen ads, the variant's own list, the ads of `default`, the list of the schedule.
+struct FoundFilling: Sendable {
+    /// One variant.
+    struct Part: Sendable {
+        let part: SchedulePart
+        /// `nil`: no ad server was asked for it.
+        let answer: ScheduleFiller.Answer?
+        /// `nil`: nothing was to be chosen for it.
+        let choice: VariantChoice?
+
+        /// What was found; `nil`: nothing, so that the fallback counts.
+        var found: ScheduleAdsFinder.Found? {
+            if let answer, !answer.ads.isEmpty { return .answers(answer.ads) }
+            if let choice, !choice.choice.places.isEmpty { return .chosen(choice.advertisements) }
+            return nil
+        }
+
+        /// Where its ads are from, for people.
+        func source(list: String?) -> String {
+            switch self.found {
+            case .answers: return self.answer?.source ?? ""
+            case .chosen: return "the candidates"
+            case nil: return self.fallbackName(list: list)
+            }
+        }
+
+        /// Where ads are from for which nothing was found, for people.
+        func fallbackName(list: String?) -> String {
+            switch self.part.fallback {
+            case .list(let name): "the list \(name)"
+            case .ads: "the file of variants"
+            case .ofDefault: self.part.isDefault ? Self.own(self.part.sources, list: list) : "default"
+            }
+        }
+
+        private static func own(_ sources: [ScheduledAds], list: String?) -> String {
+            let names = sources.map { source in
+                switch source {
+                case .list(let name): "the list \(name)"
+                case .file(let name): name
+                case .inline: "the document"
+                case .tag: "the list \(list ?? "")"
+                }
+            }
+            return names.isEmpty ? "the list \(list ?? "")" : names.joined(separator: ", ")
+        }
+    }
+
+    let parts: [Part]
+
+    /// Whether any variant got other ads than it is put in with.
+    var isFilled: Bool { self.parts.contains { $0.found != nil } }
+
+    /// What was found, by the variants' names.
+    var found: [String: ScheduleAdsFinder.Found] {
+        Dictionary(uniqueKeysWithValues: self.parts.compactMap { part in part.found.map { (part.part.name, $0) } })
+    }
+
+    /// Puts together what was found.
+    ///
+    /// - Parameters:
+    ///   - asked: the break and its variants.
+    ///   - answers: the answers of ad servers, by the variants' names.
+    ///   - choices: the choices; those of variants whose ad server gave ads are not used.
+    init(_ asked: ScheduleFiller.Asked, _ answers: [String: ScheduleFiller.Answer], _ choices: [VariantChoice]) {
+        self.parts = asked.parts.map { part in
+            let answer = part.tags.isEmpty ? nil : answers[part.name]
+            let isAnswered = answer.map { !$0.ads.isEmpty } ?? false
+            return Part(
+                part: part,
+                answer: answer,
+                choice: isAnswered ? nil : choices.first { $0.variant == part.name }
+            )
+        }
+    }
+
+    /// Where the ads of all variants are from, for people.
+    func source(list: String?) -> String {
+        self.parts
+            .map { each in
+                let source = each.source(list: list)
+                return each.part.isDefault ? source : "\(each.part.name) from \(source)"
+            }
+            .joined(separator: "; ")
+    }
+
+    /// What each source said, for people and for logs.
+    ///
+    /// - Parameter list: the list of the schedule.
+    /// - Returns: a line for each ad that was asked for or chosen, and one for each variant for which nothing was found.
+    func lines(list: String?) -> [String] {
+        self.parts.flatMap { each -> [String] in
+            let variant = self.parts.count == 1 ? "" : "variant \(each.part.name): "
+            return each.lines(list: list).map { variant + $0 }
+        }
+    }
+}
+
+extension FoundFilling.Part {
+    /// What each source said about one variant, for people and for logs.
+    func lines(list: String?) -> [String] {
+        var lines = self.answer?.lines ?? []
+        if let choice = self.choice {
+            let summary = ChoiceLines(chosen: choice)
+            lines.append("chose \(summary.summary)")
+            for (place, ad) in zip(choice.choice.places, choice.advertisements) {
+                lines.append("took \(ad.id), \(ad.duration.inSecondsText): \(summary.sentence(taken: place.candidate))")
+            }
+        }
+        if let sentence = self.keeps(list: list) { lines.append(sentence) }
+        return lines
+    }
+
+    /// Which ads it keeps, since nothing was found; `nil`: something was, or nothing was looked for.
+    func keeps(list: String?) -> String? {
+        guard self.found == nil, self.answer != nil || self.choice != nil else { return nil }
+        return "it keeps the ads of \(self.fallbackName(list: list))"
+    }
+}
+
+extension CandidateChooser {
+    /// Chooses the ads of a scheduled break.
+    ///
+    /// - Parameters:
+    ///   - asked: the break.
+    ///   - stream: its stream.
+    ///   - wanted: the same with its length, which the ads may fill.
+    ///   - history: the ads of other breaks of the stream.
+    /// - Returns: the choice for each of the file's variants.
+    func choices(
+        of asked: ScheduleFiller.Asked,
+        stream: String,
+        _ wanted: WantedBreak,
+        history: PlayedHistory
+    ) -> [VariantChoice] {
+        self.choices(
+            stream: stream,
+            breakID: asked.id,
+            at: wanted.startMilliseconds,
+            rules: self.rules(fillMilliseconds: Int(wanted.durationMilliseconds)),
+            history: history
+        )
+    }
+}
+
+/// From where the ads of other breaks are known.
+enum HistorySource: Sendable {
+    /// There are no rules about them.
+    case none
+    case file(PlayedHistory)
+    case gateway(OperatorGateway)
+
+    /// The ads of other breaks of a stream.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - times: the starts of the breaks that they matter for, in milliseconds since 1970.
+    ///   - gap: the longest time between breaks that a rule is about, in milliseconds.
+    /// - Returns: the ads.
+    /// - Throws: where they are not known.
+    func played(
+        in stream: String,
+        around times: ClosedRange<Int64>,
+        gap: Int
+    ) async throws(OperatorGateway.Fault) -> PlayedHistory {
+        switch self {
+        case .none: PlayedHistory()
+        case .file(let history): history
+        case .gateway(let gateway):
+            try await gateway.played(
+                in: stream,
+                from: times.lowerBound - Int64(gap),
+                to: times.upperBound + Int64(gap)
+            )
+        }
+    }
+}
+
+/// From where a schedule's commands know the ads of other breaks.
+struct ScheduleHistoryOptions: ParsableArguments {
+    @Option(
+        help: """
+            With --choose: a JSON file of the ads of other breaks, for rules about the time between breaks; 'none': there are none. \
+            (default: the gateway's reports about the stream, over HTTP)
+            """
+    )
+    var history: String?
+
+    @OptionGroup var access: OperatorOptions
+
+    /// Finds the source.
+    ///
+    /// - Parameters:
+    ///   - audience: the candidates.
+    ///   - gateway: where the gateway is.
+    /// - Returns: the source.
+    /// - Throws: an exit code; the reason is told before.
+    func source(_ audience: ScheduleAudience, gateway: GatewayOptions) throws -> HistorySource {
+        switch self.history {
+        case "none": return .none
+        case let path?:
+            do throws(FileFault) {
+                return .file(try PlayedHistory(file: path))
+            } catch {
+                complain(error.sentence)
+                throw CommandExit.badData
+            }
+        case nil:
+            // The file of candidates may get such rules later, while it is followed.
+            guard audience.chooser != nil else { return .none }
+            return .gateway(try OperatorGateway(gateway, self.access, for: "The history of a stream"))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""`cuecast forecast`: the breaks of the next hours and their listeners, also in the shapes of LEAP.
+
+    scripts/end-to-end.sh Forecasts
+"""
+import json, os, time, unittest
+
+from harness import ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, until
+from test_ad_servers import run_with
+from test_clock import DAY, OK, SteppedGateway
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+
+
+class Forecasts(unittest.TestCase):
+    def forecast(self, gateway, *arguments, code=0):
+        done = run_with(gateway, "forecast", *arguments, *(() if "--leap" in arguments else ("--json",)), code=code)
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    def listen(self, gateway, stream, count):
+        listeners = []
+        for _ in range(count):
+            listener = Listener(gateway, stream)
+            self.addCleanup(listener.close)
+            listener.join()
+            listeners.append(listener)
+        return listeners
+
+    def test_breaks_and_the_listeners_of_now(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        self.listen(gateway, "radio1", 3)
+        gateway.run("publish", "--stream", "radio1", "--break", "soon", "--vast", VAST, "--in", "30m")
+        gateway.run("publish", "--stream", "radio1", "--break", "later", "--vast", VAST, "--in", "5h", "--duration", "90s")
+        gateway.run("publish", "--stream", "tv", "--break", "one", "--vast", VAST, "--in", "10m", "--duration", "60s")
+        gateway.run("publish", "--stream", "tv", "--break", "gone", "--vast", VAST, "--in", "20m")
+        gateway.run("cancel", "--stream", "tv", "--break", "gone")
+        said = self.forecast(gateway)
+        self.assertEqual([(each["stream"], each["listeners"], [one["break"] for one in each["breaks"]]) for each in said["streams"]],
+                         [("radio1", 3, ["soon", "later"]), ("tv", 0, ["one"])])
+        soon, later = said["streams"][0]["breaks"]
+        self.assertEqual((soon["listeners"], soon["basis"], soon["days"], soon["ads"], later["durationSeconds"]), (3, "now", 0, 2, 90))
+        said = self.forecast(gateway, "--stream", "radio1", "--hours", "1")
+        self.assertEqual([[one["break"] for one in each["breaks"]] for each in said["streams"]], [["soon"]])
+        # A stream whose id begins alike is another one.
+        self.assertEqual([(each["stream"], each["breaks"]) for each in self.forecast(gateway, "--stream", "radio")["streams"]], [("radio", [])])
+        text = run_with(gateway, "forecast", code=0).stdout
+        self.assertIn("the listeners of now", text)
+        self.assertIn("3 breaks until ", text)
+        now = time.time() * 1_000
+        streams = self.forecast(gateway, "--leap", "streams", "--provider", "Network")
+        self.assertEqual((streams["version"], streams["streamsdata"][0]["sdp"]), ("1.0.0", "Network"))
+        self.assertLess(abs(streams["timestamp"] - now), 600_000)
+        media = streams["streamsdata"][0]["mediastreams"]
+        self.assertEqual([(each["content"]["id"], each["streamcount"]) for each in media],
+                         [("radio1", [{"cstreams": 3}]), ("tv", [{"cstreams": 0}])])
+        self.assertEqual(media[0]["eventend"] - media[0]["eventstart"], 6 * 3_600_000)
+        events = self.forecast(gateway, "--leap", "forecast")["events"]
+        self.assertEqual([(each["id"], each["streamsdata"], each["inventoryconfig"]["expectedpodcount"]) for each in events],
+                         [("radio1", [{"expectedpeak": 3, "lowerbound": 3}], 2), ("tv", [{"expectedpeak": 0, "lowerbound": 0}], 1)])
+        self.assertEqual(events[1]["inventoryconfig"]["totaladdurationsec"], 60)
+        event = self.forecast(gateway, "--leap", "forecast", "--stream", "tv", "--event-title", "Cup final", "--event-start", "2126-11-28T19:00:00Z",
+                              "--event-end", "2126-11-28T21:00:00Z")["events"][0]
+        self.assertEqual((event["content"]["title"], event["scheduledend"] - event["scheduledstart"], event["inventoryconfig"]["expectedpodcount"]),
+                         ("Cup final", 7_200_000, 0))
+        for arguments in (("--hours", "0"), ("--hours", "25"), ("--days", "29"), ("--provider", "x"), ("--event-title", "x"),
+                          ("--leap", "forecast", "--event-title", "x"), ("--stream", "a b"), ("--leap", "other")):
+            run_with(gateway, "forecast", *arguments, code=64)
+        run_with(gateway, "forecast", "--http", "127.0.0.1:1", code=69)
+
+    def test_breaks_of_yesterday_are_the_basis_of_an_estimate(self):
+        gateway = SteppedGateway()
+        self.addCleanup(gateway.close)
+        gateway.stop()
+        gateway.step(-DAY)
+        gateway.start()
+        listeners = self.listen(gateway, "radio1", 5)
+        peer = Broadcaster(gateway)
+        self.addCleanup(peer.close)
+        reply = peer.publish("radio1", "yesterday", [ad("spot", 600_000)], duration_ms=600_000, start=broadcast_pb2.Start(now=True))
+        self.assertEqual(reply.status, OK, reply)
+        for listener in listeners[:4]:
+            self.assertEqual(listener.batch("yesterday").status, OK)
+        until("the books have four sessions", lambda: gateway.get("/v1/reports?stream=radio1")["breaks"][0]["sessions"] == 4)
+        gateway.run("end", "--stream", "radio1", "--break", "yesterday")
+        until("the break is over", lambda: gateway.get("/v1/breaks?stream=radio1")["breaks"][0]["state"] == "complete")
+        gateway.stop()
+        gateway.step(0)
+        gateway.start()
+        gateway.run("publish", "--stream", "radio1", "--break", "today", "--vast", VAST, "--in", "10m")
+        said = self.forecast(gateway, "--stream", "radio1")["streams"][0]["breaks"]
+        self.assertEqual([(each["break"], each["listeners"], each["basis"], each["days"]) for each in said], [("today", 4, "earlierDays", 1)])
+        said = self.forecast(gateway, "--stream", "radio1", "--days", "0")["streams"][0]["breaks"]
+        self.assertEqual(said[0]["basis"], "now")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""`cuecast group`: one break on many streams, with offsets and ads of their own, continued where it failed.
+
+    scripts/end-to-end.sh Groups
+"""
+import datetime, json, os, signal, tempfile, unittest
+
+from ad_server import AdServer, inline, vast
+from harness import ROOT, Gateway, until
+from test_ad_servers import UNHURRIED, gateway_text, run_with
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+
+
+def instant(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Groups(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, streams):
+        path = os.path.join(self.folder, "streams.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"streams": streams}, file)
+        return path
+
+    def publish(self, *arguments, code=0):
+        return json.loads(run_with(self.gateway, "group", "publish", *arguments, "--json", code=code).stdout)
+
+    def results(self, said):
+        return {each["stream"]: each["result"] for each in said["streams"]}
+
+    def breaks(self):
+        return {each["stream"]: each for each in json.loads(self.gateway.run("breaks", "--format", "json"))}
+
+    @staticmethod
+    def ad(name, seconds):
+        return {"id": name, "title": name, "duration": f"{seconds}s", "media": [{"url": f"https://a.example/{name}.mp3"}]}
+
+    def test_streams_have_offsets_ads_and_variants_of_their_own(self):
+        variant = {"name": "cars", "if": [{"attribute": "device", "is": "car"}], "ads": [self.ad("tyres", 40)]}
+        group = self.file([{"stream": "a"}, {"stream": "b", "offset": "2s"}, {"stream": "c", "offset": "-500ms", "ads": [self.ad("local", 7)]},
+                           {"stream": "d", "variants": [variant]}])
+        options = ("--group", group, "--break", "final", "--vast", VAST, "--in", "1h")
+        said = self.publish(*options)
+        self.assertEqual((self.results(said), said["failed"]), ({name: "published" for name in "abcd"}, 0))
+        start, breaks = instant(said["start"]), self.breaks()
+        self.assertEqual({name: round(instant(each["start"]) - start, 3) for name, each in breaks.items()}, {"a": 0, "b": 2, "c": -0.5, "d": 0})
+        self.assertEqual((breaks["c"]["durationSeconds"], breaks["c"]["firstAdvertisement"], breaks["d"]["durationSeconds"]), (7, "local", 40))
+        self.assertEqual(breaks["d"]["variants"][0]["name"], "cars")
+        # The same again, later, is the same: the start counts once.
+        again = self.publish(*options)
+        self.assertEqual((self.results(again), again["start"], self.breaks()), ({name: "present" for name in "abcd"}, said["start"], breaks))
+        shown = json.loads(self.gateway.run("group", "show", "--break", "final", "--json"))
+        self.assertEqual((shown["states"], shown["missing"], [each["stream"] for each in shown["streams"]]), ({"scheduled": 4}, [], list("abcd")))
+        # With other ads it is another break: each stream says so, and none changes.
+        with open(os.path.join(self.folder, "other.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [self.ad("other", 5)]}, file)
+        other = self.publish("--group", group, "--break", "final", "--ads", os.path.join(self.folder, "other.json"), "--in", "1h", code=1)
+        self.assertEqual(self.results(other), {"a": "failed", "b": "failed", "c": "present", "d": "failed"})
+        self.assertTrue(all("CONFLICT" in each["reason"] for each in other["streams"] if each["result"] == "failed"), other)
+        self.assertEqual(self.breaks(), breaks)
+        # Cancelled on two of them; those stay cancelled.
+        self.gateway.run("group", "cancel", "--streams", "a,b", "--break", "final")
+        said = self.publish(*options, code=1)
+        self.assertEqual(self.results(said), {"a": "failed", "b": "failed", "c": "present", "d": "present"})
+        self.assertIn("it is cancelled already", said["streams"][0]["reason"])
+
+    def test_what_failed_on_one_stream_is_told_and_continued(self):
+        names = [f"s{number}" for number in range(40)]
+        options = ("--streams", ",".join(names), "--break", "final", "--vast", VAST, "--in", "1h")
+        at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=59)
+        self.gateway.run("publish", "--stream", "s7", "--break", "other", "--vast", VAST, "--at", at.isoformat().replace("+00:00", "Z"),
+                         "--duration", "10m")
+        said = self.publish(*options, code=1)
+        failed = {each["stream"]: each for each in said["streams"] if each["result"] == "failed"}
+        self.assertEqual((list(failed), failed["s7"]["canRetry"]), (["s7"], False))
+        self.assertIn("BREAK_OVERLAP", failed["s7"]["reason"])
+        text = run_with(self.gateway, "group", "show", "--streams", ",".join(names), "--break", "final", code=1).stdout
+        self.assertIn("group final: 39 scheduled; missing on s7", text)
+        before = self.breaks()
+        self.gateway.run("cancel", "--stream", "s7", "--break", "other")
+        # The gateway was killed meanwhile, too.
+        self.gateway.stop(signal.SIGKILL)
+        done = run_with(self.gateway, "group", "publish", *options)
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.gateway.start()
+        again = self.publish(*options)
+        self.assertEqual((again["start"], [each["stream"] for each in again["streams"] if each["result"] == "published"]), (said["start"], ["s7"]))
+        after = {each["stream"]: each for each in json.loads(self.gateway.run("breaks", "--break", "final", "--format", "json"))}
+        self.assertEqual({name: after[name]["start"] for name in names}, {name: said["start"] for name in names})
+        self.assertEqual({name: each["revision"] for name, each in after.items() if name != "s7"},
+                         {name: each["revision"] for name, each in before.items() if name != "s7"})
+        text = run_with(self.gateway, "group", "publish", *options, code=0).stdout
+        self.assertIn("40 of 40 streams have the break, 0 of them new", text)
+
+    def test_an_ad_server_is_asked_once_for_all_streams(self):
+        server = AdServer()
+        self.addCleanup(server.close)
+        server.serve("/tag", vast(inline("Spring")))
+        said = self.publish("--streams", "a,b,c", "--break", "final", "--vast-url", server.url("/tag"), "--allow-private", *UNHURRIED, "--cued")
+        self.assertEqual((self.results(said), said.get("start"), len(server.asked)), ({name: "published" for name in "abc"}, None, 1))
+        self.assertEqual({each["firstAdvertisement"] for each in self.breaks().values()}, {"Spring"})
+        until("the books have them", lambda: len(json.loads(gateway_text(self.gateway, "/v1/reports?break=final"))["breaks"]) == 3)
+
+    def test_faults_publish_nothing(self):
+        path = self.file([{"stream": "a"}, {"stream": "a"}])
+        base = ("--break", "final", "--vast", VAST)
+        done = run_with(self.gateway, "group", "publish", "--group", path, *base, code=65)
+        self.assertIn("streams[1].stream: the stream a stands on line", done.stderr)
+        cued = self.file([{"stream": "a", "offset": "2s"}])
+        done = run_with(self.gateway, "group", "publish", "--group", cued, *base, "--cued", code=65)
+        self.assertIn("a break without a start has no offset", done.stderr)
+        done = run_with(self.gateway, "group", "publish", "--group", cued, "--break", "final", code=65)
+        self.assertIn("the stream a has no ads in the file", done.stderr)
+        for arguments in ((*base,), ("--streams", "a,,b", *base), ("--streams", "a,a", *base), ("--streams", "a", "--group", cued, *base),
+                          ("--streams", "a", "--break", "final"), ("--streams", ",".join(f"s{number}" for number in range(1_001)), *base)):
+            self.assertEqual(run_with(self.gateway, "group", "publish", *arguments).returncode, 64, arguments[:2])
+        self.assertEqual(run_with(self.gateway, "group", "cancel", "--break", "final").returncode, 64)
+        run_with(self.gateway, "group", "cancel", "--streams", "a,b", "--break", "final", code=65)
+        run_with(self.gateway, "group", "show", "--break", "final", code=1)
+        # Streams that do not agree on the start.
+        for stream, lead in (("a", "1h"), ("b", "2h")):
+            self.gateway.run("publish", "--stream", stream, *base, "--in", lead)
+        done = run_with(self.gateway, "group", "publish", "--streams", "a,b,c", *base, "--in", "3h", code=65)
+        self.assertIn("say with --at when the group starts", done.stderr)
+        self.assertEqual(set(self.breaks()), {"a", "b"})
