@@ -42,10 +42,9 @@ struct WatchHLS: AsyncParsableCommand {
 
     func run() async throws {
         let targets = try self.targets()
-        let hosts = self.hosts.rule
-        let fetcher = PlaylistFetcher(hosts: hosts)
+        let fetcher = PlaylistFetcher(hosts: self.hosts.rule)
         let endsWithPlaylist = self.watch.dryRun
-        try await self.watch.run { sender in
+        try await self.watch.run(targets.compactMap(\.watched)) { sender in
             await withTaskGroup(of: Void.self) { group in
                 for target in targets {
                     let watcher = PlaylistWatcher(
@@ -88,11 +87,17 @@ struct WatchHLS: AsyncParsableCommand {
             guard !addresses.isEmpty else {
                 throw ValidationError("Give an address of a playlist for the stream \(stream).")
             }
+            let urls = try addresses.map { try Self.url($0) }
             return PlaylistWatcher.Target(
                 stream: stream,
                 source: self.watch.source,
-                urls: try addresses.map { try Self.url($0) },
-                rule: self.segmentation.rule
+                urls: urls,
+                watched: try self.watch.source(
+                    of: stream,
+                    .hls,
+                    at: urls.map(\.shown).joined(separator: " "),
+                    choice: self.segmentation.choice
+                )
             )
         }
     }
