@@ -32,17 +32,21 @@ struct WatchHLS: AsyncParsableCommand {
     )
     var stream: [String]
 
+    @Option(help: "The file of certificates (PEM) that https servers' are checked against; otherwise the system's.")
+    var caFile: String?
+
     @OptionGroup var hosts: HostOptions
     @OptionGroup var segmentation: SegmentationOptions
     @OptionGroup var watch: WatchOptions
 
     func validate() throws {
         _ = try self.targets()
+        _ = try self.fetcher()
     }
 
     func run() async throws {
         let targets = try self.targets()
-        let fetcher = PlaylistFetcher(hosts: self.hosts.rule)
+        let fetcher = try self.fetcher()
         let endsWithPlaylist = self.watch.dryRun
         try await self.watch.run(targets.compactMap(\.watched)) { sender in
             await withTaskGroup(of: Void.self) { group in
@@ -56,6 +60,20 @@ struct WatchHLS: AsyncParsableCommand {
                     group.addTask { await watcher.run() }
                 }
             }
+        }
+    }
+
+    private func fetcher() throws -> PlaylistFetcher {
+        let roots: [UInt8]?
+        do throws(HTTPEndpoint.Fault) {
+            roots = try self.caFile.map { (path) throws(HTTPEndpoint.Fault) in try HTTPEndpoint.certificates(path) }
+        } catch {
+            throw ValidationError("--ca-file: \(error)")
+        }
+        do throws(CueRefusal) {
+            return try PlaylistFetcher(hosts: self.hosts.rule, roots: roots)
+        } catch {
+            throw ValidationError("--ca-file: \(error.sentence)")
         }
     }
 
