@@ -153,7 +153,7 @@ let package = Package(
         library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
         library(
             "CueWatching",
-            ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioPosix, nioSSL]
+            ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
         ),
         library("BreakScheduling", ["BreakDocuments", "CuecastBroadcast", "CuecastWire", "GatewayCore"]),
         library(

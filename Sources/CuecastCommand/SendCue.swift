@@ -65,7 +65,11 @@ struct SendCue: AsyncParsableCommand {
             let isText = CueInput.isText(self.cue)
             throw CueInput.refused(isText ? "there is no file with this name, and as a cue, \(error)" : "\(error)")
         }
-        var splices = SpliceSignals(stream: self.stream, source: self.source, rule: self.segmentation.rule)
+        var splices = SpliceSignals(
+            stream: self.stream,
+            source: self.source,
+            rule: self.segmentation.choice.rule(SegmentPolicy())
+        )
         let observations = splices.observations(of: bytes, clock: self.clock(now), atMilliseconds: now)
         var signals: [ProgrammeSignal] = []
         var isRefused = false

@@ -109,9 +109,50 @@ package struct SignalListDocument: GatewayDocument {
         )
     }
 
+    /// A watcher by its newest report.
+    package struct Watcher: GatewayDocument {
+        package var watcher: String
+        package var source: String
+        package var kind: String
+        package var address: String?
+        package var state: String
+        package var steady: Bool
+        package var since: String
+        package var reported: String
+        package var heard: String?
+        package var problem: String?
+        package var problemAt: String?
+
+        package static let documentDescription = DocumentDescription(
+            name: "SignalWatcher",
+            fields: [
+                DocumentField("watcher", .text, "Its name, another one after each start."),
+                DocumentField("source", .text),
+                DocumentField("kind", .oneOf(WatcherKind.allCases.map(\.word)), "What it reads."),
+                .optional("address", .text, "Where it reads."),
+                DocumentField(
+                    "state",
+                    .oneOf(["present", "gone"]),
+                    "`gone`: three reports in a row did not come. An hour later it is forgotten."
+                ),
+                DocumentField(
+                    "steady",
+                    .flag,
+                    "Whether its source always sends something, so that silence is a fault."
+                ),
+                DocumentField("since", .instant, "When its first report came."),
+                DocumentField("reported", .instant, "When its newest report came."),
+                .optional("heard", .instant, "When the last playlist, packet or title came; absent: none did."),
+                .optional("problem", .text, "Its last trouble."),
+                .optional("problemAt", .instant, "When that was."),
+            ]
+        )
+    }
+
     package var now: String
     package var stream: String
     package var sources: [Source]
+    package var watchers: [Watcher]
     package var signals: [Signal]
 
     package static let documentDescription = DocumentDescription(
@@ -120,6 +161,7 @@ package struct SignalListDocument: GatewayDocument {
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("stream", .stream),
             DocumentField("sources", .array(of: .document(Source.self)), "By name."),
+            DocumentField("watchers", .array(of: .document(Watcher.self)), "By source and name."),
             DocumentField("signals", .array(of: .document(Signal.self)), "Those that were seen last come first."),
         ]
     )
@@ -127,17 +169,20 @@ package struct SignalListDocument: GatewayDocument {
     /// - Parameters:
     ///   - stream: the stream.
     ///   - kept: its signals and sources; `nil`: nothing.
+    ///   - watchers: its watchers, in their order.
     ///   - now: the gateway's clock.
     ///   - decode: puts what a source wrote into a sentence; `nil`: it cannot.
     package init(
         _ stream: StreamID,
         _ kept: SignalBook.Stream?,
+        _ watchers: [WatcherBook.Watcher] = [],
         at now: Timestamp,
         decode: ([UInt8]) -> String?
     ) {
         self.now = now.description
         self.stream = stream.description
         self.sources = (kept?.sources ?? [:]).sorted { $0.key < $1.key }.map { Source($0.key, $0.value) }
+        self.watchers = watchers.map { Watcher($0, at: now) }
         self.signals = (kept?.signals ?? []).reversed().map { Signal($0, decode: decode) }
     }
 }
@@ -165,6 +210,22 @@ extension SignalListDocument.Signal {
     }
 }
 
+extension SignalListDocument.Watcher {
+    fileprivate init(_ kept: WatcherBook.Watcher, at now: Timestamp) {
+        self.watcher = kept.name.description
+        self.source = kept.source.description
+        self.kind = kept.kind.word
+        self.address = kept.address.orNil
+        self.state = kept.isGone(at: now) ? "gone" : "present"
+        self.steady = kept.isSteady
+        self.since = kept.first.description
+        self.reported = kept.reported.description
+        self.heard = kept.heard?.description
+        self.problem = kept.problem.orNil
+        self.problemAt = kept.problemAt?.description
+    }
+}
+
 extension SignalListDocument.Source {
     fileprivate init(_ source: SignalSource, _ kept: SourceBook) {
         self.source = source.description
@@ -187,6 +248,14 @@ extension SignalListDocument {
             [
                 "source": "encoder", "changed": 1, "unchanged": 1, "refused": 0, "ignored": 0, "unusable": 0,
                 "refusedInARow": 0, "lastSignal": "2026-05-01T11:59:54.000000Z", "heard": "2026-05-01T11:59:54.000000Z",
+            ]
+        ],
+        "watchers": [
+            [
+                "watcher": "studio-1", "source": "encoder", "kind": "hls",
+                "address": "https://encoder.example/live.m3u8",
+                "state": "present", "steady": true, "since": "2026-05-01T11:00:00.000000Z",
+                "reported": "2026-05-01T11:59:50.000000Z", "heard": "2026-05-01T11:59:48.000000Z",
             ]
         ],
         "signals": [

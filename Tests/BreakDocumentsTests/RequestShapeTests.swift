@@ -23,6 +23,7 @@ struct RequestShapeTests {
             Document(shape: BreakShapes.end) { _ = try BreakDocument.end(key, $0) },
             Document(shape: BreakShapes.adList) { _ = try AdsDocument.read($0) },
             Document(shape: BreakShapes.signal) { _ = try SignalDocument.read(key.stream, $0) },
+            Document(shape: WatchReportDocument.shape) { _ = try WatchReportDocument.read(key.stream, $0) },
         ]
     }
 

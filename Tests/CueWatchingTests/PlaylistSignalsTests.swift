@@ -3,6 +3,7 @@
 
 import AdFormats
 import CuecastBroadcast
+import CuecastWire
 import TestSupport
 import Testing
 
@@ -120,10 +121,10 @@ struct PlaylistSignalsTests {
 
     @Test func `what was over long ago is ignored, as in the window of hours of a first playlist`() throws {
         var watched = Watched()
-        watched.now = Cues.noon + 36_000 + PlaylistSignals.latenessMillisecondsMax
+        watched.now = Cues.noon + 36_000 + CueRule.programmeLateMillisecondsDefault
         #expect(short(try watched.read(["", "#EXT-X-CUE-OUT:30"])) == ["out hls-1795780806000 +6000 30s"])
         var later = Watched()
-        later.now = Cues.noon + 36_001 + PlaylistSignals.latenessMillisecondsMax
+        later.now = Cues.noon + 36_001 + CueRule.programmeLateMillisecondsDefault
         let said = short(try later.read(["", "#EXT-X-CUE-OUT:30", "", "#EXT-X-CUE-IN"]))
         #expect(said.count == 2 && said.allSatisfy { $0.hasPrefix("ignored: it was over 1") }, "\(said)")
     }
@@ -142,7 +143,7 @@ struct PlaylistSignalsTests {
     }
 
     @Test func `a break without a duration is over with its end, with the next break, or after so long`() throws {
-        let late = PlaylistSignals.latenessMillisecondsMax
+        let late = CueRule.programmeLateMillisecondsDefault
         for end in ["#EXT-X-CUE-IN", "#EXT-X-CUE-OUT:600"] {
             var watched = Watched()
             watched.now = Cues.noon + 18_000 + late

@@ -116,6 +116,59 @@ extension SeededGenerator {
         BroadcastRequest.PutList(name: self.adListName(), advertisements: self.advertisements())
     }
 
+    mutating func watchReport() -> BroadcastRequest.WatchReport {
+        let name = self.signalName().source
+        var report = BroadcastRequest.WatchReport(
+            stream: self.streamID(),
+            source: name,
+            watcher: self.signalName().source,
+            kind: self.pick(WatcherKind.allCases),
+            address: self.pick([
+                "", "udp://@239.1.1.1:5000", "https://encoder.example:8443/a@b/live.m3u8", "/a?b/c.m3u8",
+            ]),
+            number: self.number(1...UInt64.max)
+        )
+        let ageMax = Int64(WireLimits.watchAgeMillisecondsMax)
+        report.heardAge = self.maybe { .milliseconds($0.number(0...ageMax)) }
+        report.isSteady = self.bool()
+        report.cues = self.list(0...WireLimits.watchedCuesPerReportMax) {
+            BroadcastRequest.WatchReport.Cue(
+                isUnusable: $0.bool(),
+                seen: $0.line(),
+                reason: $0.line(),
+                times: $0.number(1...1_000_000)
+            )
+        }
+        func count(_ isUnusable: Bool) -> UInt32 {
+            report.cues.filter { $0.isUnusable == isUnusable }.reduce(0) { $0 + $1.times }
+        }
+        report.ignored = count(false) + self.pick([0, 1, 70_000])
+        report.unusable = count(true) + self.pick([0, 1, 70_000])
+        report.problem = self.pick(["", self.line()])
+        if !report.problem.isEmpty { report.problemAge = self.maybe { .milliseconds($0.number(0...ageMax)) } }
+        report.isLast = self.bool()
+        return report
+    }
+
+    /// Text without line ends.
+    private mutating func line() -> String { self.words().filter { $0 != "\n" && $0 != "\t" } }
+
+    mutating func cueRule() -> CueRule {
+        var segments = SegmentPolicy()
+        func some<Value: Hashable>(of values: [Value], _ generator: inout Self) -> Set<Value> {
+            Set(values.filter { _ in generator.bool() })
+        }
+        segments.openingTypes = self.maybe { some(of: SegmentPolicy.possibleOpeningTypes.sorted(), &$0) }
+        segments.endingTypes = self.maybe { some(of: SegmentPolicy.possibleEndingTypes.sorted(), &$0) }
+        segments.restrictions = self.maybe { some(of: SegmentPolicy.Restriction.allCases, &$0) }
+        return CueRule(
+            isKnown: self.bool(),
+            segments: segments,
+            programmeLateMax: .milliseconds(self.number(0...Int64(CueRule.programmeLateMillisecondsMax))),
+            reportInterval: self.milliseconds()
+        )
+    }
+
     mutating func signalEntry() -> BreakEntry.Signal {
         let request = self.signal()
         return BreakEntry.Signal(
@@ -182,7 +235,8 @@ extension SeededGenerator {
     mutating func broadcastRequest() -> BroadcastRequest {
         var revision = self.maybe { $0.revision() }
         let kind: BroadcastRequest.Kind =
-            switch self.number(0...10) {
+            switch self.number(0...11) {
+            case 10: .watchReport(self.watchReport())
             case 0: .publish(self.publish())
             case 1: .punch(self.punch())
             case 2: .update(self.update())
@@ -202,7 +256,10 @@ extension SeededGenerator {
                     )
                 )
             }
-        if case .signal = kind { revision = nil }
+        switch kind {
+        case .signal, .watchReport: revision = nil
+        default: break
+        }
         return BroadcastRequest(
             id: self.number(0...UInt64.max),
             token: self.words().filter { $0 != "\n" && $0 != "\t" },
@@ -236,7 +293,8 @@ extension SeededGenerator {
 
     mutating func broadcastReply() -> BroadcastReply {
         let body: BroadcastReply.Body =
-            switch self.number(0...4) {
+            switch self.number(0...5) {
+            case 4: .cueRule(self.cueRule())
             case 0: .break(self.breakInfo())
             case 2: .adList(self.adListInfo(), self.maybe { $0.advertisements() } ?? [])
             case 3: .adLists(self.list(0...4) { $0.adListInfo() })

@@ -192,6 +192,17 @@ extension SeededGenerator {
         case .putList(var list):
             self.spoil(&list.advertisements)
             kind = .putList(list)
+        case .watchReport(var report):
+            switch self.number(0...6) {
+            case 0: report.number = 0
+            case 1: report.address = "https://user:secret@encoder.example/live.m3u8"
+            case 2: report.address = "https://encoder.example/live.m3u8?token=1"
+            case 3: report.problem = String(repeating: "p", count: WireLimits.watchTextBytesMax + 1)
+            case 4: report.cues.append(.init(isUnusable: true, seen: "\n", reason: "r"))
+            case 5: report.cues.append(.init(isUnusable: true, seen: "s", reason: "r", times: .max))
+            default: (report.heardAge, report.problemAge) = (self.oddDuration(), self.maybe { $0.oddDuration() })
+            }
+            kind = .watchReport(report)
         case .end, .cancel, .removeList, .lists: kind = .punch(BroadcastRequest.Punch(key: self.key()))
         }
     }

@@ -59,7 +59,7 @@ struct RevisionWireTests {
             switch request.kind {
             case .publish, .putList:
                 #expect(try BroadcastRequest(decoding: frame).expectedRevision == ExpectedRevision.absent)
-            case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists:
+            case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists, .watchReport:
                 #expect(throws: WireError.self) { try BroadcastRequest(decoding: frame) }
             }
         }

@@ -65,6 +65,7 @@ from test_unread_messages import UnreadMessages  # noqa: F401 (its tests run wit
 from test_secrets import Secrets  # noqa: F401 (its tests run with these)
 from test_variants import Variants  # noqa: F401 (its tests run with these)
 from test_watch_hls import SentCues, WatchHLS  # noqa: F401 (their tests run with these)
+from test_watch_reports import ToldPolicy, WatchReports  # noqa: F401 (their tests run with these)
 from test_watch_sources import WatchedLines, WatchedRadio, WatchedTransportStreams  # noqa: F401 (their tests run with these)
 from test_web_crowd import WebCrowd  # noqa: F401 (its tests run with these)
 from test_web_guide import WebGuide  # noqa: F401 (its tests run with these)

@@ -346,6 +346,46 @@ class WatchHLS(unittest.TestCase):
             self.skipTest(f"no other file can stand in the place of {TRUSTED} here")
         self.watcher(None, *arguments, before=trusting).wait_for("the break", result="notSent")
 
+    def test_a_file_of_certificates_stands_in_for_those_of_the_machine(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        authority, stranger = Authority(folder.name), Authority(folder.name, "stranger")
+        certificate, key = folder.name + "/server.pem", folder.name + "/server.key"
+        authority.sign("IP:127.0.0.1", certificate, key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server = PlaylistServer(tls=context)
+        self.addCleanup(server.close)
+        playlist = LivePlaylist({2: "#EXT-X-CUE-OUT:30"})
+        server.serve("/live/low.m3u8?a=1", playlist.text)
+        server.serve("/live/main.m3u8", "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=100\nlow.m3u8?a=1\n")
+        server.redirect("/live.m3u8", "/live/main.m3u8")
+        trusting = ("--stream", "radio1", "--dry-run", "--ca-file", authority.certificate)
+        refused = self.watcher(None, server.url("/live.m3u8"), "--stream", "radio1", "--dry-run", "--allow-private",
+                               "--ca-file", stranger.certificate)
+        self.assertIn("cannot be loaded", refused.wait_for("the certificate", result="refused")[0]["reason"])
+        other = self.watcher(None, server.url("/live.m3u8", host="localhost"), *trusting, "--allow-private")
+        self.assertIn("cannot be loaded", other.wait_for("the name", result="refused")[0]["reason"])
+        inside = self.watcher(None, server.url("/live.m3u8"), *trusting)
+        self.assertIn("--allow-host 127.0.0.1", inside.wait_for("the host", result="refused")[0]["reason"])
+        self.assertEqual(playlist.first, 0, "it was loaded")
+        watcher = self.watcher(None, server.url("/live.m3u8"), *trusting, "--allow-private")
+        watcher.wait_for("the break", result="notSent")
+        # The bounds are the same: of bytes, of redirects, and never from https to http.
+        server.serve("/large.m3u8", "#EXTM3U\n#" + "x" * 8_388_608)
+        self.server.serve("/plain.m3u8", playlist.text)
+        server.redirect("/plain.m3u8", self.server.url("/plain.m3u8"))
+        server.redirect("/round.m3u8", "/round.m3u8")
+        server.fail("/gone.m3u8", 410)
+        for path, words in (("/large.m3u8", "8388608"), ("/plain.m3u8", "may not be followed"), ("/round.m3u8", "more than 5 redirects"),
+                            ("/gone.m3u8", "status 410")):
+            told = self.watcher(None, server.url(path), *trusting, "--allow-private").wait_for(path, result="refused")
+            self.assertIn(words, told[0]["reason"])
+        done = subprocess.run([BINARY, "watch", "hls", server.url("/live.m3u8"), "--stream", "s", "--source", "x", "--ca-file", key],
+                              capture_output=True, timeout=PATIENCE, text=True)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("--ca-file", done.stderr)
+
     def test_of_a_delta_update_that_does_not_fit_the_whole_playlist_is_loaded(self):
         text = LivePlaylist({2: "#EXT-X-CUE-OUT:30"}, moves=False).text().splitlines()
         # The first segments, with the mark between them, are left out.

@@ -35,9 +35,17 @@ def splice_cancel(event):
     return splice_section(event.to_bytes(4, "big") + b"\xFF")
 
 
-def splice_section(command, descriptors=b""):
-    """A section with the fields of a splice_insert()."""
-    rest = b"\0" * 6 + b"\0" + (0xFFF << 12 | len(command)).to_bytes(3, "big") + b"\x05" + command
+def segment(event, kind, pts=None):
+    """A section with a time_signal() and one segment of a type; without `pts` it is about now."""
+    command = b"\x7F" if pts is None else (0xFE << 32 | pts % WRAP).to_bytes(5, "big")
+    # All of the program, no duration, no restrictions, no identifier; the only segment of its kind.
+    fields = b"CUEI" + event.to_bytes(4, "big") + b"\x7F\xBF\0\0" + bytes([kind]) + b"\1\1"
+    return splice_section(command, b"\x02" + bytes([len(fields)]) + fields, kind=0x06)
+
+
+def splice_section(command, descriptors=b"", kind=0x05):
+    """A section with the fields of a command, a splice_insert() unless told."""
+    rest = b"\0" * 6 + b"\0" + (0xFFF << 12 | len(command)).to_bytes(3, "big") + bytes([kind]) + command
     rest += len(descriptors).to_bytes(2, "big") + descriptors
     section = b"\xFC" + (0x3000 | len(rest) + 4).to_bytes(2, "big") + rest
     return section + crc(section)

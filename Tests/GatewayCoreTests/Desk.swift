@@ -31,6 +31,7 @@ struct Desk {
             case .answered(.list): "list"
             case .answered(.adList): "unchanged"
             case .answered(.adLists): "ad lists"
+            case .answered(.cueRule): "cue rule"
             case .answered(.refused(let refusal)): refusal.status.name
             }
         }

@@ -106,7 +106,8 @@ struct ModelGateway {
             case .cancel(let key): return try self.cancel(key, now)
             case .postpone(let request): return try self.postpone(request, now)
             case .list: return "list"
-            case .signal, .putList, .removeList, .lists: preconditionFailure("the model knows no signals")
+            case .signal, .putList, .removeList, .lists, .watchReport:
+                preconditionFailure("the model knows no signals")
             }
         } catch {
             return error.word
@@ -126,7 +127,7 @@ struct ModelGateway {
         case .end(let request): request.key
         case .cancel(let key): key
         case .postpone(let request): request.key
-        case .list, .signal, .putList, .removeList, .lists: nil
+        case .list, .signal, .putList, .removeList, .lists, .watchReport: nil
         }
     }
 

@@ -106,6 +106,8 @@ struct Parts: Sendable {
     var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
     /// The signals of a stream; `nil`: nothing is kept.
     var signals: (@Sendable (StreamID) -> SignalBook.Stream?)?
+    /// The watchers of a stream; `nil`: none.
+    var watchers: (@Sendable (StreamID) -> [WatcherBook.Watcher])?
     /// The mappings for messages of automation systems.
     var mappings = AutomationMapping.ready
     /// The audit's store; `nil`: none.
@@ -128,6 +130,7 @@ struct Parts: Sendable {
         if let broadcast { breaks.broadcast = broadcast }
         breaks.mappings = { parts.mappings }
         if let signals { breaks.signals = signals }
+        if let watchers { breaks.watchers = watchers }
         var administration = HTTPParts.Administration(reload: self.reload)
         if let audit {
             administration.audit = { try await audit.records($0) }
@@ -137,6 +140,7 @@ struct Parts: Sendable {
             breaks.overview = running.gateway.overview
             breaks.changes = running.gateway.breakChanges
             breaks.signals = { running.gateway.signals.stream($0) }
+            breaks.watchers = { running.gateway.signals.watchers($0) }
             health.alarms = { running.gateway.readiness.alarms }
             health.draining = { running.gateway.readiness.isDraining }
             administration.limits = { running.gateway.limits(.forTests) }

@@ -101,6 +101,93 @@ struct AuditTrailTests {
         }
     }
 
+    @Test func `a report of a watcher is answered with the rule, counted once, and makes no line of the audit`()
+        async throws
+    {
+        var configuration = GatewayConfiguration.forTests
+        configuration.cues = "tv list=spots opens=0x34 late=90s"
+        try await self.run(configuration) { running in
+            let desk = running.gateway.breakDesk
+            let studio = BroadcastPrincipal(name: "studio", streams: [.every])
+            func report(_ number: UInt64, _ change: (inout BroadcastRequest.WatchReport) -> Void = { _ in })
+                async throws
+                -> BroadcastReply.Body
+            {
+                var report = BroadcastRequest.WatchReport(
+                    stream: try StreamID("tv"),
+                    source: try SignalSource("encoder"),
+                    watcher: try SignalSource("w1"),
+                    kind: .hls,
+                    address: "",
+                    number: number
+                )
+                report.isSteady = true
+                report.heardAge = .zero
+                change(&report)
+                let request = CheckedBroadcastRequest(BroadcastRequest(id: 5, kind: .watchReport(report)))
+                return await desk.ask(request, by: studio, from: RequestOrigin(.http)).body
+            }
+            var segments = SegmentPolicy()
+            segments.openingTypes = [0x34]
+            let interval = WatcherBook.reportIntervalMax
+            let rule = CueRule(
+                isKnown: true,
+                segments: segments,
+                programmeLateMax: .seconds(90),
+                reportInterval: interval
+            )
+            for _ in 0..<2 {
+                let body = try await report(1) {
+                    ($0.ignored, $0.unusable) = (5, 7)
+                    $0.cues = [
+                        .init(isUnusable: false, seen: "s", reason: "a repeat", times: 2),
+                        .init(isUnusable: true, seen: "s", reason: "unreadable", times: 4),
+                    ]
+                }
+                #expect(body == .cueRule(rule))
+            }
+            let metrics = running.gateway.metrics
+            #expect(metrics.value(.sourceSignals, .source("encoder", .ignored)) == 5)
+            #expect(metrics.value(.sourceSignals, .source("encoder", .unusable)) == 7)
+            #expect(metrics.value(.broadcastRequests, .watchReport) == 2)
+            let monitor = running.gateway.signals
+            let kept = try #require(monitor.stream(try StreamID("tv")))
+            #expect(kept.signals.map(\.result) == [.ignored, .unusable] && kept.signals.map(\.times) == [2, 4])
+            #expect(kept.sources[try SignalSource("encoder")]?.counts == [.ignored: 5, .unusable: 7])
+            #expect(monitor.watchers(try StreamID("tv")).map(\.name.description) == ["w1"])
+
+            func isRaised() -> Bool { running.gateway.readiness.alarms.contains { $0.alarm == "sourceSilent" } }
+            let logger = Logger(label: "test")
+            let look = { monitor.lookAtSources(at: self.station.clock.now(), running.gateway.readiness, logger) }
+            look()
+            #expect(!isRaised() && metrics.value(.watchers) == 1)
+            #expect(metrics.exposition().contains(#"cuecast_source_heard_seconds{source="encoder"}"#))
+            _ = try await report(2) { $0.heardAge = SettingDefaults.sourceSilentAfter }
+            look()
+            #expect(isRaised())
+            #expect(metrics.value(.sourceHeardSeconds, MetricLabel(text: "encoder")) >= 60_000_000)
+            _ = try await report(3) { $0.isLast = true }
+            look()
+            #expect(!isRaised() && metrics.value(.watchers) == 0)
+            #expect(metrics.value(.sourceHeardSeconds, MetricLabel(text: "encoder")) == 0)
+            // Without the right to the stream there is neither a rule nor a trace.
+            let stranger = BroadcastPrincipal(name: "stranger", streams: [])
+            let alien = BroadcastRequest.WatchReport(
+                stream: try StreamID("tv"),
+                source: try SignalSource("other"),
+                watcher: try SignalSource("w9"),
+                kind: .other,
+                address: "",
+                number: 1
+            )
+            let request = CheckedBroadcastRequest(BroadcastRequest(id: 6, kind: .watchReport(alien)))
+            let reply = await desk.ask(request, by: stranger, from: RequestOrigin(.http))
+            guard case .refused(let refusal) = reply.body else { return #expect(Bool(false)) }
+            #expect(refusal.status == .notAllowed && monitor.watchers(try StreamID("tv")).isEmpty)
+            #expect(try await self.audit.records(AuditQuery(stream: try StreamID("tv"))).isEmpty)
+        }
+    }
+
     @Test func `sources beyond the limit share one label`() throws {
         let metrics = MetricRegistry()
         let monitor = SignalMonitor(metrics: metrics, sourcesMax: 2)

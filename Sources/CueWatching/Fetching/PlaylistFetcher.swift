@@ -46,14 +46,40 @@ package final class PlaylistFetcher: Sendable {
     private let hosts: HostRule
     private let limits: PlaylistFetchLimits
     private let fetcher: HTTPFetcher
+    /// Asks by https where certificates of one's own count; `nil`: the machine's count.
+    private let trusted: TrustedConnection?
     private let gate: LoadGate
 
     /// A fetcher with connections of its own.
     ///
     /// - Parameters:
     ///   - hosts: which hosts may be asked.
+    ///   - roots: certificates (PEM) that those of https servers are checked against; `nil`: the machine's.
+    ///   - limits: the bounds.
+    /// - Throws: ``CueRefusal`` where the certificates cannot be used.
+    package init(
+        hosts: HostRule,
+        roots: [UInt8]?,
+        limits: PlaylistFetchLimits = PlaylistFetchLimits()
+    ) throws(CueRefusal) {
+        do {
+            self.trusted = try roots.map { try TrustedConnection(roots: $0) }
+        } catch {
+            throw CueRefusal(.unreachable, "The certificates to check servers' cannot be read: \(error).")
+        }
+        self.hosts = hosts
+        self.limits = limits
+        self.fetcher = HTTPFetcher(connectionsPerHostMax: max(limits.connectionsPerHostMax, 1))
+        self.gate = LoadGate(max(limits.loadsMax, 1))
+    }
+
+    /// A fetcher that trusts the machine's certificates.
+    ///
+    /// - Parameters:
+    ///   - hosts: which hosts may be asked.
     ///   - limits: the bounds.
     package init(hosts: HostRule, limits: PlaylistFetchLimits = PlaylistFetchLimits()) {
+        self.trusted = nil
         self.hosts = hosts
         self.limits = limits
         self.fetcher = HTTPFetcher(connectionsPerHostMax: max(limits.connectionsPerHostMax, 1))
@@ -99,9 +125,18 @@ package final class PlaylistFetcher: Sendable {
         var url = origin
         let deadline = ContinuousClock.now + self.limits.loadTimeMax
         for _ in 0...max(self.limits.redirectsMax, 0) {
+            if let trusted = self.trusted, url.scheme?.lowercased() == "https" {
+                let answer = try await self.get(url, by: trusted, until: deadline)
+                guard let location = answer.location else { return try self.loaded(answer, url) }
+                guard let target = Self.redirect(location, from: url) else {
+                    throw Self.bad("redirect", "\(url.shown) leads to an address that may not be followed.")
+                }
+                url = target
+                continue
+            }
             if let refusal = await self.hosts.refusal(of: url.host() ?? "") { throw Fault("host", refusal) }
             var request = HTTPFetcher.Request(url, bodyBytesMax: self.limits.playlistBytesMax, deadline: deadline)
-            request.headers["Accept"] = "application/vnd.apple.mpegurl, application/x-mpegurl, */*"
+            request.headers["Accept"] = Self.accepted
             request.wantsBody = { [limits] head in
                 head.status == 200 && head.bodyBytes.map { $0 <= Int64(limits.playlistBytesMax) } ?? true
             }
@@ -116,10 +151,9 @@ package final class PlaylistFetcher: Sendable {
             switch exchange.end {
             case .complete: break
             case .bodyRefused where exchange.head?.status == 200, .bodyTooLarge:
-                throw Self.bad("size", "\(url.shown) has more than \(self.limits.playlistBytesMax) bytes.")
+                throw self.tooLarge(url)
             case .bodyRefused: break
-            case .tooSlow, .silent:
-                throw Self.lost("time", "\(url.shown) did not answer within \(self.limits.loadTimeMax).")
+            case .tooSlow, .silent: throw self.tooSlow(url)
             case .cancelled: throw Self.lost("cancelled", "The watch ends.")
             case .failed(let error):
                 throw Self.lost("connection", "\(url.shown) cannot be loaded: \(error.localizedDescription)")
@@ -133,6 +167,62 @@ package final class PlaylistFetcher: Sendable {
             return Loaded(bytes: exchange.body, url: url)
         }
         throw Self.bad("redirects", "\(origin.shown) leads over more than \(self.limits.redirectsMax) redirects.")
+    }
+
+    private static let accepted = "application/vnd.apple.mpegurl, application/x-mpegurl, */*"
+
+    private func tooLarge(_ url: URL) -> Fault {
+        Self.bad("size", "\(url.shown) has more than \(self.limits.playlistBytesMax) bytes.")
+    }
+
+    private func tooSlow(_ url: URL) -> Fault {
+        Self.lost("time", "\(url.shown) did not answer within \(self.limits.loadTimeMax).")
+    }
+
+    /// Asks at the addresses of the host that may be asked, and at no other.
+    private func get(
+        _ url: URL,
+        by trusted: TrustedConnection,
+        until deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> TrustedConnection.Answer {
+        let addresses: [HostAddress]
+        do throws(CueRefusal) {
+            addresses = try await self.hosts.addresses(of: url.host() ?? "")
+        } catch {
+            throw Fault("host", error)
+        }
+        do throws(TrustedConnection.Failure) {
+            return try await trusted.get(
+                url,
+                at: addresses,
+                headers: ["Accept": Self.accepted],
+                bodyBytesMax: self.limits.playlistBytesMax,
+                until: deadline
+            )
+        } catch {
+            switch error {
+            case .timedOut: throw self.tooSlow(url)
+            case .tooLarge: throw self.tooLarge(url)
+            case .broken where Task.isCancelled: throw Self.lost("cancelled", "The watch ends.")
+            case .broken(let reason):
+                throw Self.lost("connection", "\(url.shown) cannot be loaded: \(reason).")
+            }
+        }
+    }
+
+    private func loaded(_ answer: TrustedConnection.Answer, _ url: URL) throws(Fault) -> Loaded {
+        guard answer.status == 200 else {
+            throw Self.lost("status \(answer.status)", "\(url.shown) answers with status \(answer.status).")
+        }
+        return Loaded(bytes: answer.body, url: url)
+    }
+
+    /// Where a redirect leads; `nil`: it may not be followed.
+    private static func redirect(_ location: String, from url: URL) -> URL? {
+        guard let target = URL(string: location, relativeTo: url)?.absoluteURL,
+            HTTPFetcher.mayFollow(target, from: url)
+        else { return nil }
+        return target
     }
 
     /// Reads a file; only a regular one, since others may never end.

@@ -34,16 +34,18 @@ package struct LineWatcher: Sendable {
     ///   - signals: Makes signals of lines.
     ///   - sender: Takes what is seen.
     ///   - say: Takes sentences about connections and files.
+    ///   - watched: Is told when a line comes; `nil`: that is not told.
     ///   - clock: The time.
     ///   - limits: The bounds.
     package init(
         _ signals: LineSignals,
         sender: SignalSender,
         say: @escaping @Sendable (String) -> Void,
+        watched: WatchedSource? = nil,
         clock: WatchClock = .system,
         limits: LineWatcherLimits = LineWatcherLimits()
     ) {
-        self.lines = LineReader(signals, sender: sender)
+        self.lines = LineReader(signals, sender: sender, watched: watched)
         self.say = say
         self.clock = clock
         self.limits = limits
@@ -174,13 +176,16 @@ package struct LineWatcher: Sendable {
 private actor LineReader {
     private var signals: LineSignals
     private let sender: SignalSender
+    private let watched: WatchedSource?
 
-    init(_ signals: LineSignals, sender: SignalSender) {
+    init(_ signals: LineSignals, sender: SignalSender, watched: WatchedSource?) {
         self.signals = signals
         self.sender = sender
+        self.watched = watched
     }
 
     func take(_ pieces: [LineSplitter.Piece], atMilliseconds now: Int) async {
+        if !pieces.isEmpty { self.watched?.heard(atMilliseconds: now) }
         // All at once, so that those of another connection do not come between.
         let seen = pieces.map { self.signals.observation(of: $0, atMilliseconds: now) }
         for each in seen { await self.sender.take(each) }

@@ -31,14 +31,14 @@ package struct PlaylistSignals: Hashable, Sendable {
 
     /// The most breaks that are remembered; the oldest is forgotten.
     static let rememberedBreaksMax = 64
-    /// How long ago a break may have ended that is still told, in milliseconds (120 s): what the gateway takes in programme time.
-    static let latenessMillisecondsMax = 120_000
     /// A mark that is this close to a break's start is of that break, in milliseconds.
     private static let toleranceMilliseconds = 2_000
 
     private let stream: String
     private let source: String
     private let limits: SpliceSignalLimits
+    /// How long ago a break may have ended that is still told, in milliseconds: what the gateway takes in programme time.
+    private var latenessMilliseconds = CueRule.programmeLateMillisecondsDefault
     private var splices: SpliceSignals
     private var breaks: [Break] = []
 
@@ -59,6 +59,14 @@ package struct PlaylistSignals: Hashable, Sendable {
         self.source = source
         self.limits = limits
         self.splices = SpliceSignals(stream: stream, source: source, rule: rule, limits: limits)
+    }
+
+    /// Goes on with other rules; what was told before stays told.
+    ///
+    /// - Parameter rules: which segments open a break, and how late a break may be told.
+    package mutating func use(_ rules: WatchedSource.Rules) {
+        self.splices.use(rules.segmentation)
+        self.latenessMilliseconds = rules.latenessMilliseconds
     }
 
     /// How many breaks are remembered.
@@ -121,21 +129,21 @@ package struct PlaylistSignals: Hashable, Sendable {
     private func reasonToIgnore(_ event: PlaylistEvent, before later: ArraySlice<PlaylistEvent>, now: Int) -> String? {
         guard self.index(of: event) == nil else { return nil }
         let (age, overflows) = now.subtractingReportingOverflow(event.timeMilliseconds)
-        guard !overflows, age > Self.latenessMillisecondsMax else { return nil }
-        guard event.kind == .out || event.kind == .update else { return Self.whatIsOver(age) }
+        guard !overflows, age > self.latenessMilliseconds else { return nil }
+        guard event.kind == .out || event.kind == .update else { return self.whatIsOver(age) }
         if let duration = Self.durationMilliseconds(of: event) {
-            return Self.whatIsOver(age - min(duration, self.limits.breakMillisecondsMax))
+            return self.whatIsOver(age - min(duration, self.limits.breakMillisecondsMax))
         }
         if let end = later.first(where: { $0.ends(event, tolerance: Self.toleranceMilliseconds) }) {
-            return Self.whatIsOver(now - end.timeMilliseconds)
+            return self.whatIsOver(now - end.timeMilliseconds)
         }
         // No signal may be about a time that is further away.
         guard age > self.limits.distanceMillisecondsMax else { return nil }
         return "it began \(Duration.milliseconds(age).inSecondsText) ago, and no end of it is known"
     }
 
-    private static func whatIsOver(_ age: Int) -> String? {
-        age > Self.latenessMillisecondsMax ? "it was over \(Duration.milliseconds(age).inSecondsText) ago" : nil
+    private func whatIsOver(_ age: Int) -> String? {
+        age > self.latenessMilliseconds ? "it was over \(Duration.milliseconds(age).inSecondsText) ago" : nil
     }
 
     /// How long the break of a mark is, by the mark or else by its section.

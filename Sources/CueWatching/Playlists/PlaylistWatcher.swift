@@ -23,15 +23,15 @@ package struct PlaylistWatcher: Sendable {
         package let source: String
         /// Where the playlist is; the next address is taken when one fails.
         package let urls: [URL]
-        /// Which segments of SCTE-35 open a break.
-        package let rule: SegmentationRule
+        /// Is told what comes, and says which segments open a break; `nil`: the usual ones do.
+        package let watched: WatchedSource?
 
         /// A target.
-        package init(stream: String, source: String, urls: [URL], rule: SegmentationRule = SegmentationRule()) {
+        package init(stream: String, source: String, urls: [URL], watched: WatchedSource? = nil) {
             self.stream = stream
             self.source = source
             self.urls = urls
-            self.rule = rule
+            self.watched = watched
         }
     }
 
@@ -46,6 +46,8 @@ package struct PlaylistWatcher: Sendable {
     private struct Course {
         var watch = PlaylistWatch()
         var signals: PlaylistSignals
+        /// The version of the rules that the signals are made by.
+        var rulesVersion: Int?
         /// Where the renditions are, the one to watch first; empty: that is not known.
         var renditions: [URL] = []
         var current = 0
@@ -95,7 +97,7 @@ package struct PlaylistWatcher: Sendable {
     /// Watches until the task is cancelled, or the playlist has ended and that ends the watch.
     package func run() async {
         var course = Course(
-            signals: PlaylistSignals(stream: self.target.stream, source: self.target.source, rule: self.target.rule)
+            signals: PlaylistSignals(stream: self.target.stream, source: self.target.source)
         )
         while !Task.isCancelled {
             let began = self.clock.now()
@@ -197,6 +199,9 @@ package struct PlaylistWatcher: Sendable {
             await self.tell("delta", CueRefusal(.badSource, sentence), &course)
         }
         course.watch = watch
+        // A live playlist that stands still is one of an encoder that is away.
+        let isNew = reading.isChanged || reading.reloadAfterMilliseconds == nil
+        self.useRules(&course, heardMilliseconds: isNew ? now : nil)
         for fault in reading.faults {
             await self.tell(fault.tag, CueRefusal(.badSource, "\(url.shown): \(fault)"), &course)
         }
@@ -208,9 +213,20 @@ package struct PlaylistWatcher: Sendable {
         return self.endsWithPlaylist ? .over : .again(afterMilliseconds: Self.waitMillisecondsMax)
     }
 
+    /// Goes on by the rules that the gateway tells.
+    private func useRules(_ course: inout Course, heardMilliseconds: Int?) {
+        guard let watched = self.target.watched else { return }
+        if let heardMilliseconds { watched.heard(atMilliseconds: heardMilliseconds) }
+        let rules = watched.rules
+        guard rules.version != course.rulesVersion else { return }
+        course.rulesVersion = rules.version
+        course.signals.use(rules)
+    }
+
     /// Tells the first fault of a kind, and counts the others; without a refusal it tells that the playlist has ended.
     private func tell(_ kind: String, _ refusal: CueRefusal?, _ course: inout Course) async {
         let now = self.clock.now()
+        if let refusal { self.target.watched?.trouble(refusal.sentence, atMilliseconds: now) }
         if let told = course.told[kind], now - told < Self.toldMilliseconds {
             await self.sender.countRepeatedFault()
             return

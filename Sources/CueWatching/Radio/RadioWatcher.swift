@@ -43,6 +43,7 @@ package struct RadioWatcher: Sendable {
     private let hosts: HostRule
     private let sender: SignalSender
     private let roots: [UInt8]?
+    private let watched: WatchedSource?
     private let clock: WatchClock
     private let limits: RadioWatcherLimits
 
@@ -55,6 +56,7 @@ package struct RadioWatcher: Sendable {
     ///   - hosts: Which hosts may be asked.
     ///   - sender: Is told what was seen.
     ///   - roots: The certificates (PEM) that the server's is checked against; `nil`: the system's.
+    ///   - watched: Is told when audio with metadata comes; `nil`: that is not told.
     ///   - clock: The time.
     ///   - limits: The bounds.
     package init(
@@ -64,6 +66,7 @@ package struct RadioWatcher: Sendable {
         hosts: HostRule,
         sender: SignalSender,
         roots: [UInt8]? = nil,
+        watched: WatchedSource? = nil,
         clock: WatchClock = .system,
         limits: RadioWatcherLimits = RadioWatcherLimits()
     ) {
@@ -73,6 +76,7 @@ package struct RadioWatcher: Sendable {
         self.hosts = hosts
         self.sender = sender
         self.roots = roots
+        self.watched = watched
         self.clock = clock
         self.limits = limits
     }
@@ -92,6 +96,7 @@ package struct RadioWatcher: Sendable {
                 delay = self.limits.retryDelayFirst
                 told = nil
             }
+            self.watched?.trouble(refusal.sentence, atMilliseconds: self.clock.now())
             if refusal != told {
                 told = refusal
                 let seen = CueObservation(
@@ -157,6 +162,8 @@ package struct RadioWatcher: Sendable {
                 }
                 for try await arrival in inbound {
                     let taken = answer.take(arrival, stallMax: self.limits.stallMax)
+                    // Titles may be minutes apart: a source is alive while its audio comes.
+                    if taken.end == nil, answer.hasHead { self.watched?.heard(atMilliseconds: self.clock.now()) }
                     for (metadata, place, moment) in taken.metadata {
                         hadMetadata = true
                         if let seen = signals.observation(of: metadata, place: place, atMilliseconds: moment) {

@@ -20,6 +20,16 @@ package actor SignalSender {
     private struct Lane: Hashable {
         let stream: String
         let source: String
+
+        init(_ observation: CueObservation) {
+            self.stream = observation.stream
+            self.source = observation.source
+        }
+
+        init(_ facts: WatchedSource.Facts) {
+            self.stream = facts.stream.description
+            self.source = facts.source.description
+        }
     }
 
     private struct Waiting {
@@ -33,6 +43,7 @@ package actor SignalSender {
     private let output: WatchOutput
     private let clock: WatchClock
     private let limits: SignalSenderLimits
+    private let sources: [Lane: WatchedSource]
     private var waiting: [Lane: [Waiting]] = [:]
     private var tasks: [Lane: Task<Void, Never>] = [:]
     private var taken = 0
@@ -48,11 +59,13 @@ package actor SignalSender {
     /// - Parameters:
     ///   - receiver: the gateway; `nil`: nothing is sent, and the output says what would be.
     ///   - output: is told about everything that was seen.
+    ///   - sources: are told what did not reach the gateway, by the stream and the source of observations.
     ///   - clock: the time.
     ///   - limits: the bounds.
     package init(
         receiver: (any SignalReceiver)?,
         output: WatchOutput,
+        sources: [WatchedSource] = [],
         clock: WatchClock = .system,
         limits: SignalSenderLimits = SignalSenderLimits()
     ) {
@@ -60,6 +73,7 @@ package actor SignalSender {
         self.output = output
         self.clock = clock
         self.limits = limits
+        self.sources = Dictionary(sources.map { (Lane($0.facts), $0) }) { first, _ in first }
         self.complaints = RareComplaints(period: limits.complaintPeriod)
     }
 
@@ -73,8 +87,12 @@ package actor SignalSender {
         self.counts.seen += 1
         let now = self.clock.now()
         switch observation.meaning {
-        case .ignored: self.report(WatchLine(observation, .ignored, atMilliseconds: now))
-        case .refused: self.report(WatchLine(observation, .refused, atMilliseconds: now))
+        case .ignored(let reason):
+            self.source(of: observation)?.note(isUnusable: false, seen: observation.seen, reason: reason)
+            self.report(WatchLine(observation, .ignored, atMilliseconds: now))
+        case .refused(let refusal):
+            self.note(refusal, of: observation, atMilliseconds: now)
+            self.report(WatchLine(observation, .refused, atMilliseconds: now))
         case .signal(let signal):
             guard self.receiver != nil else {
                 self.report(WatchLine(observation, .notSent, atMilliseconds: now))
@@ -126,7 +144,7 @@ package actor SignalSender {
                 if let sentence { self.output.complain(sentence) }
             }
         }
-        let lane = Lane(stream: signal.observation.stream, source: signal.observation.source)
+        let lane = Lane(signal.observation)
         self.waiting[lane, default: []].append(signal)
         if self.tasks[lane] == nil {
             self.tasks[lane] = Task(name: "Signals of \(lane.stream)/\(lane.source)") { await self.send(lane) }
@@ -136,7 +154,26 @@ package actor SignalSender {
     private func drop(_ signal: Waiting, _ reason: String) {
         var line = WatchLine(signal.observation, .dropped, atMilliseconds: signal.seenMilliseconds)
         line.reason = reason
+        self.lost(signal, reason)
         self.report(line)
+    }
+
+    // MARK: What does not reach the gateway
+
+    private func source(of observation: CueObservation) -> WatchedSource? { self.sources[Lane(observation)] }
+
+    /// A source that is out of reach sent nothing that could be used or not.
+    private func note(_ refusal: CueRefusal, of observation: CueObservation, atMilliseconds now: Int) {
+        guard let source = self.source(of: observation) else { return }
+        source.trouble(refusal.sentence, atMilliseconds: now)
+        guard refusal.code != .unreachable else { return }
+        source.note(isUnusable: true, seen: observation.seen, reason: refusal.description)
+    }
+
+    /// A signal did not reach the gateway.
+    private func lost(_ signal: Waiting, _ reason: String) {
+        self.source(of: signal.observation)?
+            .note(isUnusable: true, seen: signal.observation.seen, reason: "It did not reach the gateway: \(reason)")
     }
 
     private func report(_ line: WatchLine) {
@@ -189,6 +226,8 @@ package actor SignalSender {
                     atMilliseconds: waiting.seenMilliseconds
                 )
                 line.reason = failure.description
+                // What the gateway refused it knows; other failures kept the signal from it.
+                if case .refused = failure {} else { self.lost(waiting, failure.description) }
                 self.report(line)
                 return
             }
@@ -197,6 +236,7 @@ package actor SignalSender {
             if self.isTooOld(waiting, after: wait) {
                 var line = WatchLine(waiting.observation, .expired, atMilliseconds: waiting.seenMilliseconds)
                 line.reason = failure.description
+                self.lost(waiting, failure.description)
                 self.report(line)
                 return
             }
@@ -212,7 +252,8 @@ package actor SignalSender {
     private func isTooOld(_ waiting: Waiting, after wait: Duration) -> Bool {
         let reference = max(waiting.signal.startMilliseconds ?? 0, waiting.seenMilliseconds)
         let age = (self.clock.now() - reference) + Int(wait.inMicroseconds / 1_000)
-        return age > Int(self.limits.signalAgeMax.inMicroseconds / 1_000)
+        let most = self.source(of: waiting.observation)?.rules.latenessMilliseconds
+        return age > most ?? Int(self.limits.signalAgeMax.inMicroseconds / 1_000)
     }
 
     /// An outage is told once, at its beginning, and so is its end.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import AdFormats
+internal import CuecastWire
 
 /// When something happens that an SCTE-35 cue is about.
 ///
@@ -40,11 +41,11 @@ package enum CueClock: Hashable, Sendable {
 /// Which segments of SCTE-35 open a break (section 10.3.3.1, table 23).
 package struct SegmentationRule: Hashable, Sendable {
     /// The types that open a break unless a rule says otherwise: breaks, placement opportunities, ad blocks and ads.
-    package static let usualTypes: Set<UInt8> = [0x22, 0x30, 0x32, 0x34, 0x36, 0x44, 0x46]
+    package static let usualTypes: Set<UInt8> = SegmentPolicy.usualOpeningTypes
     /// The types that may open a break: the usual ones, chapters and unscheduled events.
-    package static let possibleTypes: Set<UInt8> = Self.usualTypes.union([0x20, 0x40])
+    package static let possibleTypes: Set<UInt8> = SegmentPolicy.possibleOpeningTypes
     /// The types that may end every break that runs: a programme starts, ends, or is terminated early.
-    package static let possibleEndingTypes: Set<UInt8> = [0x10, 0x11, 0x12]
+    package static let possibleEndingTypes: Set<UInt8> = SegmentPolicy.possibleEndingTypes
 
     /// The start types that open a break; each is even, and its end has the next number.
     package var openingTypes: Set<UInt8> = Self.usualTypes

@@ -22,7 +22,7 @@ internal import Foundation
 package struct SpliceSignals: Hashable, Sendable {
     private let stream: String
     private let source: String
-    private let rule: SegmentationRule
+    private var rule: SegmentationRule
     private let limits: SpliceSignalLimits
     private var events: SpliceEvents
 
@@ -48,6 +48,11 @@ package struct SpliceSignals: Hashable, Sendable {
 
     /// How many events are remembered.
     var rememberedEvents: Int { self.events.events.count }
+
+    /// Goes on with another rule; what runs already is still ended by its own segment.
+    ///
+    /// - Parameter rule: which segments open a break from now on.
+    package mutating func use(_ rule: SegmentationRule) { self.rule = rule }
 
     /// The ids of the breaks that the gateway was told of and that run at a moment.
     ///
@@ -193,7 +198,9 @@ package struct SpliceSignals: Hashable, Sendable {
 
     private func reasonToIgnore(_ type: SegmentationType, _ signal: CueSignal) -> String? {
         if self.rule.endingTypes.contains(type.rawValue) { return nil }
-        guard self.rule.opens(type) else { return "segments of type \(type.hex) open no break here" }
+        guard self.rule.opens(type) || self.isEndOfKnown(signal) else {
+            return "segments of type \(type.hex) open no break here"
+        }
         guard signal.kind == .out, let restrictions = signal.deliveryRestrictions else { return nil }
         if self.rule.obeysDeliveryRestrictions, !restrictions.isWebDeliveryAllowed {
             return "the segment may not be delivered on the web (web_delivery_allowed_flag is 0)"
@@ -202,6 +209,11 @@ package struct SpliceSignals: Hashable, Sendable {
             return "the segment is blacked out in regions (no_regional_blackout_flag is 0)"
         }
         return nil
+    }
+
+    /// Whether a segment ends one that began under an earlier rule: its break must not go on to the safety limit.
+    private func isEndOfKnown(_ signal: CueSignal) -> Bool {
+        signal.kind == .in && self.events[signal.key].map { !$0.hasEnded } ?? false
     }
 
     private mutating func begin(

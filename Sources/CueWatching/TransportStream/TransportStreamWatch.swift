@@ -59,7 +59,7 @@ package struct TransportStreamWatch: Sendable {
     private let stream: String
     private let source: String
     private let choice: TransportStreamChoice
-    private let rule: SegmentationRule
+    private var rule: SegmentationRule
     private let limits: TransportStreamWatchLimits
     private var reader: TransportStreamReader
     private var order = DatagramOrder()
@@ -94,6 +94,14 @@ package struct TransportStreamWatch: Sendable {
         self.limits = limits
         self.reader = TransportStreamReader(limits: limits.reader)
         self.recorded = recordedStart.map { RecordedClock(startMilliseconds: $0) }
+    }
+
+    /// Goes on with another rule; what runs already is still ended by its own segment.
+    ///
+    /// - Parameter rule: which segments open a break from now on.
+    package mutating func use(_ rule: SegmentationRule) {
+        self.rule = rule
+        for program in self.splices.keys { self.splices[program]?.use(rule) }
     }
 
     /// Where a recorded stream is now, in milliseconds since 1970; `nil`: the stream is live, or its clock did not come yet.

@@ -24,6 +24,13 @@ package struct TransportStreamWatcher: Sendable {
         package var isRecorded: Bool { if case .regular = self.kind { true } else { false } }
     }
 
+    /// The state of a watch.
+    private struct Course {
+        var watch: TransportStreamWatch
+        /// The version of the rules that its signals are made by.
+        var rulesVersion: Int?
+    }
+
     /// The most bytes that are read of a file at a time: 344 packets.
     private static let fileBytesAtATime = 344 * 188
     /// The same at the speed of the clock: 50 packets are 76 ms of 1 Mbit/s.
@@ -35,6 +42,7 @@ package struct TransportStreamWatcher: Sendable {
     private let isPaced: Bool
     private let sender: SignalSender
     private let say: @Sendable (String) -> Void
+    private let watched: WatchedSource?
     private let clock: WatchClock
 
     /// A watcher that does nothing yet.
@@ -44,18 +52,21 @@ package struct TransportStreamWatcher: Sendable {
     ///   - isPaced: Whether a recorded stream is read at the speed of its clock.
     ///   - sender: Takes what is seen.
     ///   - say: Takes sentences about the stream.
+    ///   - watched: Is told what comes, and says which segments open a break; `nil`: the watch alone says it.
     ///   - clock: The time.
     package init(
         input: TransportStreamInput,
         isPaced: Bool = false,
         sender: SignalSender,
         say: @escaping @Sendable (String) -> Void,
+        watched: WatchedSource? = nil,
         clock: WatchClock = .system
     ) {
         self.input = input
         self.isPaced = isPaced
         self.sender = sender
         self.say = say
+        self.watched = watched
         self.clock = clock
     }
 
@@ -107,51 +118,68 @@ package struct TransportStreamWatcher: Sendable {
     ///   - watch: Knows which cues count.
     ///   - opened: The input.
     package func run(_ watch: TransportStreamWatch, of opened: Opened) async {
-        var watch = watch
+        var course = Course(watch: watch)
         do {
             switch opened.kind {
-            case .regular(let descriptor): try await self.read(descriptor, &watch)
-            case .pipe(let channel): try await self.read(channel, areDatagrams: false, &watch)
-            case .datagrams(let channel): try await self.read(channel, areDatagrams: true, &watch)
+            case .regular(let descriptor): try await self.read(descriptor, &course)
+            case .pipe(let channel): try await self.read(channel, areDatagrams: false, &course)
+            case .datagrams(let channel): try await self.read(channel, areDatagrams: true, &course)
             }
         } catch {
             if !Task.isCancelled { self.say("\(self.input) cannot be read any more: \(error)") }
         }
-        if !watch.hasCues { self.say("At the end of the watch no program that counts had SCTE-35 cues.") }
-        if let faults = watch.faults.text { self.say("Faults of the stream: \(faults).") }
+        if !course.watch.hasCues { self.say("At the end of the watch no program that counts had SCTE-35 cues.") }
+        if let faults = course.watch.faults.text { self.say("Faults of the stream: \(faults).") }
     }
 
-    private func read(_ descriptor: CInt, _ watch: inout TransportStreamWatch) async throws {
+    private func read(_ descriptor: CInt, _ course: inout Course) async throws {
         defer { ByteFile.closeFile(descriptor) }
         let count = self.isPaced ? Self.pacedBytesAtATime : Self.fileBytesAtATime
         while !Task.isCancelled {
             let bytes = try await ByteFile.read(descriptor, count, name: self.input.description)
             guard !bytes.isEmpty else { return }
-            await self.take(.bytes(bytes, atMilliseconds: self.clock.now()), areDatagrams: false, &watch)
+            await self.take(.bytes(bytes, atMilliseconds: self.clock.now()), areDatagrams: false, &course)
         }
     }
 
     private func read(
         _ channel: NIOAsyncChannel<Arrival, Never>,
         areDatagrams: Bool,
-        _ watch: inout TransportStreamWatch
+        _ course: inout Course
     ) async throws {
         try await channel.executeThenClose { inbound in
-            for try await arrival in inbound { await self.take(arrival, areDatagrams: areDatagrams, &watch) }
+            for try await arrival in inbound { await self.take(arrival, areDatagrams: areDatagrams, &course) }
         }
     }
 
-    private func take(_ arrival: Arrival, areDatagrams: Bool, _ watch: inout TransportStreamWatch) async {
+    /// Something came: the watch goes on by the rules that the gateway tells.
+    private func heard(_ moment: Int, _ course: inout Course) {
+        guard let watched = self.watched, watched.heard(atMilliseconds: moment) != course.rulesVersion else { return }
+        let rules = watched.rules
+        course.rulesVersion = rules.version
+        course.watch.use(rules.segmentation)
+    }
+
+    private func take(_ arrival: Arrival, areDatagrams: Bool, _ course: inout Course) async {
         let seen: TransportStreamWatch.Seen
         switch arrival {
-        case .bytes(let bytes, let moment) where areDatagrams:
-            seen = watch.readDatagram(bytes, atMilliseconds: moment)
-        case .bytes(let bytes, let moment): seen = watch.read(bytes, atMilliseconds: moment)
-        case .silence: seen = watch.silence(seconds: Int(Self.silenceMax.components.seconds))
+        case .bytes(let bytes, let moment):
+            self.heard(moment, &course)
+            seen =
+                areDatagrams
+                ? course.watch.readDatagram(bytes, atMilliseconds: moment)
+                : course.watch.read(bytes, atMilliseconds: moment)
+        case .silence:
+            seen = course.watch.silence(seconds: Int(Self.silenceMax.components.seconds))
+            self.watched?
+                .trouble(
+                    "Nothing has come for \(Self.silenceMax.components.seconds) s.",
+                    atMilliseconds: self.clock.now()
+                )
         }
         for message in seen.messages { self.say(message) }
         for observation in seen.observations { await self.sender.take(observation) }
-        guard self.isPaced, let place = watch.recordedMilliseconds else { return }
+        guard self.isPaced, let place = course.watch.recordedMilliseconds else { return }
         let ahead = place - self.clock.now()
         if ahead > 0 { try? await self.clock.sleep(.milliseconds(ahead)) }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
+package import CuecastWire
 
 extension BroadcastClient {
     /// Tells the gateway what the programme of a stream does.
@@ -68,6 +68,16 @@ extension BroadcastClient {
     public func lists() async throws(BroadcastError) -> [AdListStatus] {
         guard case .adLists(let infos) = try await self.reply(to: .lists(nil)).body else { throw .otherBody }
         return infos.map { AdListStatus($0) }
+    }
+
+    /// Reports what a watcher saw.
+    ///
+    /// - Parameter report: the report.
+    /// - Returns: The cue rule of the stream.
+    /// - Throws: ``BroadcastError``; ``BroadcastRefusal/Status/unsupported`` of a gateway that knows no reports.
+    package func report(_ report: BroadcastRequest.WatchReport) async throws(BroadcastError) -> CueRule {
+        guard case .cueRule(let rule) = try await self.reply(to: .watchReport(report)).body else { throw .otherBody }
+        return rule
     }
 
     private func list(

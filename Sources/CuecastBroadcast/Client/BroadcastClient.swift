@@ -382,7 +382,8 @@ extension BroadcastRequest.Kind {
     /// A new start that counts from receipt would move the break again.
     fileprivate var isRepeatable: Bool {
         switch self {
-        case .publish, .punch, .end, .cancel, .list, .postpone, .putList, .removeList, .lists: return true
+        case .publish, .punch, .end, .cancel, .list, .postpone, .putList, .removeList, .lists, .watchReport:
+            return true
         case .update(let update):
             switch update.start {
             case nil, .at: return true

@@ -100,6 +100,9 @@ final class TopFeed: Sendable {
                         )
                     )
                     self.apply(.breaks(breaks, stream: stream))
+                    let path = "/v1/streams/\(stream)/signals"
+                    let signals = try await self.gateway.document(SignalListDocument.self, path)
+                    self.apply(.watchers(signals.watchers, stream: stream))
                 }
                 self.apply(.reached(.streams))
             } catch {

@@ -6,6 +6,7 @@ import CommandSupport
 import CueWatching
 import CuecastBroadcast
 import CuecastWire
+import Foundation
 import UnixSignals
 
 struct Watch: ParsableCommand {
@@ -44,21 +45,63 @@ struct WatchOptions: ParsableArguments {
 
     /// Runs watchers until they end, or until SIGTERM or SIGINT, and prints the counts then.
     ///
-    /// - Parameter body: watches until its task is cancelled, and gives what it sees to the sender.
+    /// - Parameters:
+    ///   - sources: the watched sources; the gateway gets their reports, and tells its cue rules.
+    ///   - body: watches until its task is cancelled, and gives what it sees to the sender.
     /// - Throws: exit codes for what is wrong with the options.
-    func run(_ body: @escaping @Sendable (SignalSender) async -> Void) async throws {
+    func run(_ sources: [WatchedSource], _ body: @escaping @Sendable (SignalSender) async -> Void) async throws {
         let json = self.output.isJSON
         if self.dryRun {
-            await Self.watch(nil, json: json, body)
+            await Self.watch(nil, sources, json: json, body)
         } else {
             try await self.gateway.asBroadcaster { (client) async throws(BroadcastError) in
-                await Self.watch(client, json: json, body)
+                await Self.watch(client, sources, json: json, body)
             }
         }
     }
 
+    /// The source of a stream.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream, checked.
+    ///   - kind: the kind of the source.
+    ///   - address: the place where it is read.
+    ///   - isSteady: whether it always sends something, so that silence is a fault.
+    ///   - choice: the options about segments.
+    /// - Returns: it, with nothing seen yet.
+    /// - Throws: the rule that a name breaks.
+    func source(
+        of stream: String,
+        _ kind: WatcherKind,
+        at address: String,
+        isSteady: Bool = true,
+        choice: SegmentationChoice = SegmentationChoice()
+    ) throws -> WatchedSource {
+        let facts = WatchedSource.Facts(
+            stream: try StreamID(stream),
+            source: try SignalSource(self.source),
+            kind: kind,
+            address: address,
+            isSteady: isSteady
+        )
+        return WatchedSource(facts, choice: choice)
+    }
+
+    /// A name that no other watcher has: the machine, the process, and something random, since numbers of processes come again.
+    private static func watcherName() -> SignalSource? {
+        let random = String(UInt32.random(in: 0...UInt32.max), radix: 36)
+        let end = "-\(ProcessInfo.processInfo.processIdentifier)-\(random)"
+        let allowed = ProcessInfo.processInfo.hostName.unicodeScalars
+            .map {
+                $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-"
+            }
+        let host = String(allowed.prefix(WireLimits.signalSourceBytesMax - end.utf8.count))
+        return try? SignalSource(host + end)
+    }
+
     private static func watch(
         _ client: BroadcastClient?,
+        _ sources: [WatchedSource],
         json: Bool,
         _ body: @escaping @Sendable (SignalSender) async -> Void
     ) async {
@@ -69,14 +112,28 @@ struct WatchOptions: ParsableArguments {
             },
             complain: { complain($0) }
         )
-        let sender = SignalSender(receiver: client, output: output)
+        let sender = SignalSender(receiver: client, output: output, sources: sources)
+        var reporter: WatchReporter?
+        if let client, let name = Self.watcherName() {
+            reporter = WatchReporter(sources, watcher: name, receiver: client) { complain($0) }
+        }
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let watching = Task(name: "Watching") { await body(sender) }
+        let watching = Task(name: "Watching") { [reporter] in
+            // The first playlist already is read by the rules of the gateway.
+            await reporter?.begin()
+            let reporting = Task(name: "Reports of the watcher") {
+                if let reporter { await reporter.run() }
+            }
+            await body(sender)
+            reporting.cancel()
+            await reporting.value
+        }
         let ending = Task(name: "Signals of the process") {
             for await _ in signals { watching.cancel() }
         }
         await watching.value
         await sender.end()
+        await reporter?.end()
         ending.cancel()
         let counts = await sender.counts
         if json, let text = try? CommandOutput.json(["counts": counts]) {
@@ -87,13 +144,13 @@ struct WatchOptions: ParsableArguments {
     }
 }
 
-/// Which SCTE-35 segments open a break.
+/// Which SCTE-35 segments open a break: an option goes before the gateway's cue policy.
 struct SegmentationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
             The segmentation types that open a break, for instance 0x22,0x34: their starts, with commas between them. \
-            (default: breaks, placement opportunities, ad blocks and ads)
+            (default: as the gateway's cue policy says; else breaks, placement opportunities, ad blocks and ads)
             """
         ),
         transform: SegmentationOptions.types
@@ -101,44 +158,44 @@ struct SegmentationOptions: ParsableArguments {
     var opens: Set<UInt8>?
 
     @Option(
-        help: "The segmentation types that end every break that runs: 0x10, 0x11 or 0x12, with commas between them.",
+        help: ArgumentHelp(
+            """
+            The segmentation types that end every break that runs: 0x10, 0x11 or 0x12, with commas between them. (default: as the \
+            gateway's cue policy says)
+            """
+        ),
         transform: SegmentationOptions.types
     )
     var ends: Set<UInt8>?
 
-    @Flag(help: "Ignore segments that may not be delivered on the web.")
+    @Flag(help: "Ignore segments that may not be delivered on the web, whatever the gateway's cue policy says.")
     var obeyRestrictions = false
 
-    @Flag(help: "Ignore segments that are blacked out in regions.")
+    @Flag(help: "Ignore segments that are blacked out in regions, whatever the gateway's cue policy says.")
     var obeyBlackout = false
 
     func validate() throws {
         let wrong =
-            (self.opens ?? []).subtracting(SegmentationRule.possibleTypes).sorted()
-            + (self.ends ?? []).subtracting(SegmentationRule.possibleEndingTypes).sorted()
+            (self.opens ?? []).subtracting(SegmentPolicy.possibleOpeningTypes).sorted()
+            + (self.ends ?? []).subtracting(SegmentPolicy.possibleEndingTypes).sorted()
         if let first = wrong.first {
             throw ValidationError("the segmentation type 0x\(String(first, radix: 16)) is none that can stand here")
         }
     }
 
-    /// The rule of the options.
-    var rule: SegmentationRule {
-        var rule = SegmentationRule()
-        if let opens { rule.openingTypes = opens }
-        if let ends { rule.endingTypes = ends }
-        rule.obeysDeliveryRestrictions = self.obeyRestrictions
-        rule.obeysRegionalBlackout = self.obeyBlackout
-        return rule
+    /// The choice of the options; the rest is left to the gateway's cue policy.
+    var choice: SegmentationChoice {
+        var choice = SegmentationChoice()
+        choice.openingTypes = self.opens
+        choice.endingTypes = self.ends
+        choice.obeysDeliveryRestrictions = self.obeyRestrictions
+        choice.obeysRegionalBlackout = self.obeyBlackout
+        return choice
     }
 
     @Sendable private static func types(_ text: String) throws -> Set<UInt8> {
-        var types: Set<UInt8> = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let digits = part.lowercased().hasPrefix("0x") ? part.dropFirst(2) : part[...]
-            guard let type = UInt8(digits, radix: 16) else {
-                throw ValidationError("write segmentation types in hexadecimal, with commas between them: 0x22,0x34")
-            }
-            types.insert(type)
+        guard let types = SegmentPolicy.types(text) else {
+            throw ValidationError("write segmentation types in hexadecimal, with commas between them: 0x22,0x34")
         }
         return types
     }

@@ -32,20 +32,23 @@ struct WatchHLS: AsyncParsableCommand {
     )
     var stream: [String]
 
+    @Option(help: "The file of certificates (PEM) that https servers' are checked against; otherwise the system's.")
+    var caFile: String?
+
     @OptionGroup var hosts: HostOptions
     @OptionGroup var segmentation: SegmentationOptions
     @OptionGroup var watch: WatchOptions
 
     func validate() throws {
         _ = try self.targets()
+        _ = try self.fetcher()
     }
 
     func run() async throws {
         let targets = try self.targets()
-        let hosts = self.hosts.rule
-        let fetcher = PlaylistFetcher(hosts: hosts)
+        let fetcher = try self.fetcher()
         let endsWithPlaylist = self.watch.dryRun
-        try await self.watch.run { sender in
+        try await self.watch.run(targets.compactMap(\.watched)) { sender in
             await withTaskGroup(of: Void.self) { group in
                 for target in targets {
                     let watcher = PlaylistWatcher(
@@ -57,6 +60,20 @@ struct WatchHLS: AsyncParsableCommand {
                     group.addTask { await watcher.run() }
                 }
             }
+        }
+    }
+
+    private func fetcher() throws -> PlaylistFetcher {
+        let roots: [UInt8]?
+        do throws(HTTPEndpoint.Fault) {
+            roots = try self.caFile.map { (path) throws(HTTPEndpoint.Fault) in try HTTPEndpoint.certificates(path) }
+        } catch {
+            throw ValidationError("--ca-file: \(error)")
+        }
+        do throws(CueRefusal) {
+            return try PlaylistFetcher(hosts: self.hosts.rule, roots: roots)
+        } catch {
+            throw ValidationError("--ca-file: \(error.sentence)")
         }
     }
 
@@ -88,11 +105,17 @@ struct WatchHLS: AsyncParsableCommand {
             guard !addresses.isEmpty else {
                 throw ValidationError("Give an address of a playlist for the stream \(stream).")
             }
+            let urls = try addresses.map { try Self.url($0) }
             return PlaylistWatcher.Target(
                 stream: stream,
                 source: self.watch.source,
-                urls: try addresses.map { try Self.url($0) },
-                rule: self.segmentation.rule
+                urls: urls,
+                watched: try self.watch.source(
+                    of: stream,
+                    .hls,
+                    at: urls.map(\.shown).joined(separator: " "),
+                    choice: self.segmentation.choice
+                )
             )
         }
     }

@@ -67,14 +67,16 @@ struct WatchIcecast: AsyncParsableCommand {
     func run() async throws {
         let (address, rules) = (try self.parsedAddress(), try self.rules())
         let (stream, source, hosts, roots) = (self.stream, self.watch.source, self.hosts.rule, try self.roots())
-        try await self.watch.run { sender in
+        let watched = try self.watch.source(of: stream, .radio, at: address.url.shown)
+        try await self.watch.run([watched]) { sender in
             let watcher = RadioWatcher(
                 stream: stream,
                 source: source,
                 address: address,
                 hosts: hosts,
                 sender: sender,
-                roots: roots
+                roots: roots,
+                watched: watched
             )
             await watcher.run(rules: rules)
         }

@@ -63,8 +63,10 @@ struct WatchLines: AsyncParsableCommand {
         let say: @Sendable (String) -> Void = { complain($0) }
         let signals = LineSignals(stream: self.stream, source: self.watch.source, mapping: try self.parsedMapping())
         if let path = self.file {
-            try await self.watch.run { sender in
-                await LineWatcher(signals, sender: sender, say: say).follow(path)
+            // A studio may be silent for hours.
+            let watched = try self.watch.source(of: self.stream, .lines, at: path, isSteady: false)
+            try await self.watch.run([watched]) { sender in
+                await LineWatcher(signals, sender: sender, say: say, watched: watched).follow(path)
             }
             return
         }
@@ -77,8 +79,10 @@ struct WatchLines: AsyncParsableCommand {
             throw CommandExit.unavailable
         }
         complain("Listens for lines at \(server.address.hostAndPort).")
-        try await self.watch.run { sender in
-            await LineWatcher(signals, sender: sender, say: say).run(server)
+        let place = server.address.hostAndPort
+        let watched = try self.watch.source(of: self.stream, .lines, at: place, isSteady: false)
+        try await self.watch.run([watched]) { sender in
+            await LineWatcher(signals, sender: sender, say: say, watched: watched).run(server)
         }
     }
 

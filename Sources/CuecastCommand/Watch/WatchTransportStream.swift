@@ -90,12 +90,24 @@ struct WatchTransportStream: AsyncParsableCommand {
             stream: self.stream,
             source: self.watch.source,
             choice: TransportStreamChoice(program: self.program, pid: self.pid),
-            rule: self.segmentation.rule,
+            rule: self.segmentation.choice.rule(SegmentPolicy()),
             recordedStart: recordedStart
         )
         let isPaced = self.paced
-        try await self.watch.run { sender in
-            let watcher = TransportStreamWatcher(input: input, isPaced: isPaced, sender: sender, say: say)
+        let watched = try self.watch.source(
+            of: self.stream,
+            .transportStream,
+            at: input.description,
+            choice: self.segmentation.choice
+        )
+        try await self.watch.run([watched]) { sender in
+            let watcher = TransportStreamWatcher(
+                input: input,
+                isPaced: isPaced,
+                sender: sender,
+                say: say,
+                watched: watched
+            )
             await watcher.run(watch, of: opened)
         }
     }

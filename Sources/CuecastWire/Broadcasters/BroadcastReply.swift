@@ -115,6 +115,8 @@ package struct BroadcastReply: Hashable, Sendable {
         case adList(AdListInfo, [AdvertisementContent])
         /// All ad lists, in the order of their names.
         case adLists([AdListInfo])
+        /// The cue rule of the stream that a watcher reported about.
+        case cueRule(CueRule)
         case refused(Refusal)
     }
 
@@ -184,6 +186,8 @@ package struct BroadcastReply: Hashable, Sendable {
             self.body = .adLists(
                 try wire.adLists.lists.map { (info) throws(WireError) in try AdListInfo(wire: info) }
             )
+        } else if wire.hasCueRule {
+            self.body = .cueRule(try CueRule(wire: wire.cueRule))
         } else {
             throw .malformed(what: "a reply: its body is missing")
         }
@@ -211,6 +215,7 @@ package struct BroadcastReply: Hashable, Sendable {
                         $0.advertisements = advertisements.map(\.wire)
                     }
                 case .adLists(let infos): $0.adLists = .with { $0.lists = infos.map(\.wire) }
+                case .cueRule(let rule): $0.cueRule = rule.wire
                 case .refused(let refusal):
                     $0.status = .init(rawValue: refusal.status.rawValue) ?? .unspecified
                     $0.message = refusal.sentence

@@ -17,7 +17,8 @@ extension BroadcastRequest {
         let makes: Bool
         switch self.kind {
         case .publish, .putList: makes = true
-        case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists: makes = false
+        case .punch, .update, .end, .cancel, .list, .postpone, .signal, .removeList, .lists, .watchReport:
+            makes = false
         }
         try Self.check(token: self.token, expectedRevision: self.expectedRevision, ofPublication: makes)
         var request = self
@@ -68,6 +69,10 @@ extension BroadcastRequest.Kind {
             try list.check(list.advertisements) { $0 }
             return .putList(list)
         case .removeList, .lists: return self
+        case .watchReport(var report):
+            try report.check()
+            try BroadcastRequest.WatchReport.check(expectedRevision: expectedRevision)
+            return .watchReport(report)
         }
     }
 }
@@ -189,7 +194,7 @@ extension BroadcastRequest {
         switch self.kind {
         case .publish, .punch, .update, .end, .cancel, .list: break
         // The number of its field takes two bytes.
-        case .postpone, .signal, .putList, .removeList, .lists: count += 1
+        case .postpone, .signal, .putList, .removeList, .lists, .watchReport: count += 1
         }
         return count
     }
@@ -222,6 +227,7 @@ extension BroadcastRequest.Kind {
         case .putList(let list): list.encodedByteCount
         case .removeList(let name): EncodedSize.text(name.description)
         case .lists(let name): EncodedSize.text(name?.description ?? "")
+        case .watchReport(let report): report.encodedByteCount
         }
     }
 

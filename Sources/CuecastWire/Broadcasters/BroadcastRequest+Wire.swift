@@ -60,6 +60,10 @@ extension BroadcastRequest {
         case .putList(let request): self.kind = .putList(try PutList(wire: request))
         case .removeList(let request): self.kind = .removeList(try AdListName(request.name))
         case .lists(let request): self.kind = .lists(request.name.isEmpty ? nil : try AdListName(request.name))
+        case .watchReport(let request):
+            let report = try WatchReport(wire: request)
+            try WatchReport.check(expectedRevision: revision)
+            self.kind = .watchReport(report)
         }
     }
 
@@ -93,6 +97,7 @@ extension BroadcastRequest {
                 case .putList(let request): $0.putList = request.wire
                 case .removeList(let name): $0.removeList = name.removeWire
                 case .lists(let name): $0.lists = .with { $0.name = name?.description ?? "" }
+                case .watchReport(let report): $0.watchReport = report.wire
                 }
             }
         )

@@ -26,6 +26,7 @@ package struct BroadcastRequest: Hashable, Sendable {
         case removeList(AdListName)
         /// A list with its advertisements; `nil`: the names of all.
         case lists(AdListName?)
+        case watchReport(WatchReport)
     }
 
     package struct Publish: Hashable, Sendable {

@@ -75,6 +75,57 @@ nonisolated enum Cuecast_V1_SignalKind: SwiftProtobuf.Enum, Swift.CaseIterable {
 
 }
 
+/// What a watcher reads.
+nonisolated enum Cuecast_V1_WatcherKind: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+  case unspecified // = 0
+  case hls // = 1
+  case transportStream // = 2
+  case radio // = 3
+  case lines // = 4
+  case other // = 5
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .hls
+    case 2: self = .transportStream
+    case 3: self = .radio
+    case 4: self = .lines
+    case 5: self = .other
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .hls: return 1
+    case .transportStream: return 2
+    case .radio: return 3
+    case .lines: return 4
+    case .other: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Cuecast_V1_WatcherKind] = [
+    .unspecified,
+    .hls,
+    .transportStream,
+    .radio,
+    .lines,
+    .other,
+  ]
+
+}
+
 nonisolated enum Cuecast_V1_BreakState: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
   case unspecified // = 0
@@ -133,120 +184,140 @@ nonisolated enum Cuecast_V1_BreakState: SwiftProtobuf.Enum, Swift.CaseIterable {
 
 }
 
-nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
+nonisolated struct Cuecast_V1_BroadcastRequest: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var requestID: UInt64 = 0
+  var requestID: UInt64 {
+    get {_storage._requestID}
+    set {_uniqueStorage()._requestID = newValue}
+  }
 
-  var token: String = String()
+  var token: String {
+    get {_storage._token}
+    set {_uniqueStorage()._token = newValue}
+  }
 
   /// The revision (BreakInfo) that the break must have for the request to change anything; 1 and above. A request that finds
   /// everything as it asks for is answered as usual whatever the revision is, so that a repeat of one that was done is no conflict.
   /// Two numbers say something else: 0, of a request to publish, that the break is not there yet, not even as it is asked for; and
   /// 9223372036854775807 that it is there, whatever its revision.
   var expectedRevision: UInt64 {
-    get {_expectedRevision ?? 0}
-    set {_expectedRevision = newValue}
+    get {_storage._expectedRevision ?? 0}
+    set {_uniqueStorage()._expectedRevision = newValue}
   }
   /// Returns true if `expectedRevision` has been explicitly set.
-  var hasExpectedRevision: Bool {self._expectedRevision != nil}
+  var hasExpectedRevision: Bool {_storage._expectedRevision != nil}
   /// Clears the value of `expectedRevision`. Subsequent reads from it will return its default value.
-  mutating func clearExpectedRevision() {self._expectedRevision = nil}
+  mutating func clearExpectedRevision() {_uniqueStorage()._expectedRevision = nil}
 
   /// The trace that the request belongs to, as the header `traceparent` of W3C Trace Context writes it. What is not written so is passed
   /// over, and so is all of it where the gateway does not trace.
-  var traceparent: String = String()
+  var traceparent: String {
+    get {_storage._traceparent}
+    set {_uniqueStorage()._traceparent = newValue}
+  }
 
-  var kind: Cuecast_V1_BroadcastRequest.OneOf_Kind? = nil
+  var kind: OneOf_Kind? {
+    get {return _storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
 
   var publish: Cuecast_V1_Publish {
     get {
-      if case .publish(let v)? = kind {return v}
+      if case .publish(let v)? = _storage._kind {return v}
       return Cuecast_V1_Publish()
     }
-    set {kind = .publish(newValue)}
+    set {_uniqueStorage()._kind = .publish(newValue)}
   }
 
   var punch: Cuecast_V1_Punch {
     get {
-      if case .punch(let v)? = kind {return v}
+      if case .punch(let v)? = _storage._kind {return v}
       return Cuecast_V1_Punch()
     }
-    set {kind = .punch(newValue)}
+    set {_uniqueStorage()._kind = .punch(newValue)}
   }
 
   var update: Cuecast_V1_Update {
     get {
-      if case .update(let v)? = kind {return v}
+      if case .update(let v)? = _storage._kind {return v}
       return Cuecast_V1_Update()
     }
-    set {kind = .update(newValue)}
+    set {_uniqueStorage()._kind = .update(newValue)}
   }
 
   var end: Cuecast_V1_End {
     get {
-      if case .end(let v)? = kind {return v}
+      if case .end(let v)? = _storage._kind {return v}
       return Cuecast_V1_End()
     }
-    set {kind = .end(newValue)}
+    set {_uniqueStorage()._kind = .end(newValue)}
   }
 
   var cancel: Cuecast_V1_Cancel {
     get {
-      if case .cancel(let v)? = kind {return v}
+      if case .cancel(let v)? = _storage._kind {return v}
       return Cuecast_V1_Cancel()
     }
-    set {kind = .cancel(newValue)}
+    set {_uniqueStorage()._kind = .cancel(newValue)}
   }
 
   var list: Cuecast_V1_List {
     get {
-      if case .list(let v)? = kind {return v}
+      if case .list(let v)? = _storage._kind {return v}
       return Cuecast_V1_List()
     }
-    set {kind = .list(newValue)}
+    set {_uniqueStorage()._kind = .list(newValue)}
   }
 
   var postpone: Cuecast_V1_Postpone {
     get {
-      if case .postpone(let v)? = kind {return v}
+      if case .postpone(let v)? = _storage._kind {return v}
       return Cuecast_V1_Postpone()
     }
-    set {kind = .postpone(newValue)}
+    set {_uniqueStorage()._kind = .postpone(newValue)}
   }
 
   var signal: Cuecast_V1_Signal {
     get {
-      if case .signal(let v)? = kind {return v}
+      if case .signal(let v)? = _storage._kind {return v}
       return Cuecast_V1_Signal()
     }
-    set {kind = .signal(newValue)}
+    set {_uniqueStorage()._kind = .signal(newValue)}
   }
 
   var putList: Cuecast_V1_PutList {
     get {
-      if case .putList(let v)? = kind {return v}
+      if case .putList(let v)? = _storage._kind {return v}
       return Cuecast_V1_PutList()
     }
-    set {kind = .putList(newValue)}
+    set {_uniqueStorage()._kind = .putList(newValue)}
   }
 
   var removeList: Cuecast_V1_RemoveList {
     get {
-      if case .removeList(let v)? = kind {return v}
+      if case .removeList(let v)? = _storage._kind {return v}
       return Cuecast_V1_RemoveList()
     }
-    set {kind = .removeList(newValue)}
+    set {_uniqueStorage()._kind = .removeList(newValue)}
   }
 
   var lists: Cuecast_V1_Lists {
     get {
-      if case .lists(let v)? = kind {return v}
+      if case .lists(let v)? = _storage._kind {return v}
       return Cuecast_V1_Lists()
     }
-    set {kind = .lists(newValue)}
+    set {_uniqueStorage()._kind = .lists(newValue)}
+  }
+
+  var watchReport: Cuecast_V1_WatchReport {
+    get {
+      if case .watchReport(let v)? = _storage._kind {return v}
+      return Cuecast_V1_WatchReport()
+    }
+    set {_uniqueStorage()._kind = .watchReport(newValue)}
   }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -263,12 +334,13 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
     case putList(Cuecast_V1_PutList)
     case removeList(Cuecast_V1_RemoveList)
     case lists(Cuecast_V1_Lists)
+    case watchReport(Cuecast_V1_WatchReport)
 
   }
 
   init() {}
 
-  fileprivate var _expectedRevision: UInt64? = nil
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
 }
 
 /// When a break starts. Resolved once, by the gateway's clock; a repeat compares as it was sent.
@@ -623,6 +695,95 @@ nonisolated struct Cuecast_V1_Signal: Sendable {
   fileprivate var _durationMs: UInt32? = nil
 }
 
+/// What a watcher of a source saw since its last report. The answer is the stream's cue rule, so that one request serves both; the gateway
+/// keeps the newest report of each watcher in memory. `expected_revision` does not go with it.
+nonisolated struct Cuecast_V1_WatchReport: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var stream: String = String()
+
+  /// As the watcher's signals name it.
+  var source: String = String()
+
+  /// The name of the watcher, another one after each start: the same rule as for a source.
+  var watcher: String = String()
+
+  var kind: Cuecast_V1_WatcherKind = .unspecified
+
+  /// Where it reads, for people: without a user, a password and a query; at most 256 bytes.
+  var address: String = String()
+
+  /// 1 and above. A report that is sent again because its answer was lost has the same number, and counts once.
+  var number: UInt64 = 0
+
+  /// How long ago the last playlist, packet or title came; absent: none came yet.
+  var heardAgeMs: UInt64 {
+    get {_heardAgeMs ?? 0}
+    set {_heardAgeMs = newValue}
+  }
+  /// Returns true if `heardAgeMs` has been explicitly set.
+  var hasHeardAgeMs: Bool {self._heardAgeMs != nil}
+  /// Clears the value of `heardAgeMs`. Subsequent reads from it will return its default value.
+  mutating func clearHeardAgeMs() {self._heardAgeMs = nil}
+
+  /// The source always sends something: silence is a fault.
+  var steady: Bool = false
+
+  /// How many things it saw since its last report that mean nothing for breaks, and how many it could not use, or not bring to the gateway.
+  var ignored: UInt32 = 0
+
+  var unusable: UInt32 = 0
+
+  /// Some of them, at most 16.
+  var cues: [Cuecast_V1_WatchedCue] = []
+
+  /// Its last trouble, in one sentence of at most 256 bytes; empty: there was none.
+  var problem: String = String()
+
+  var problemAgeMs: UInt64 {
+    get {_problemAgeMs ?? 0}
+    set {_problemAgeMs = newValue}
+  }
+  /// Returns true if `problemAgeMs` has been explicitly set.
+  var hasProblemAgeMs: Bool {self._problemAgeMs != nil}
+  /// Clears the value of `problemAgeMs`. Subsequent reads from it will return its default value.
+  mutating func clearProblemAgeMs() {self._problemAgeMs = nil}
+
+  /// The watch ends as it should: the gateway forgets this watcher.
+  var ends: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _heardAgeMs: UInt64? = nil
+  fileprivate var _problemAgeMs: UInt64? = nil
+}
+
+/// What a watcher saw and made no signal of.
+nonisolated struct Cuecast_V1_WatchedCue: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// It should mean something, and could not be used; false: it was ignored.
+  var unusable: Bool = false
+
+  /// What the source said, and why no signal was sent; at most 256 bytes each.
+  var seen: String = String()
+
+  var reason: String = String()
+
+  /// How often it was seen; 1 and above.
+  var times: UInt32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 /// Keeps a named list of advertisements, for breaks that are signalled; or replaces it.
 ///
 /// `expected_revision` is the revision of the list (AdListInfo), and 0 says that there is no such list yet.
@@ -771,11 +932,103 @@ nonisolated struct Cuecast_V1_BroadcastReply: @unchecked Sendable {
   /// Clears the value of `adLists`. Subsequent reads from it will return its default value.
   mutating func clearAdLists() {_uniqueStorage()._adLists = nil}
 
+  /// Of the answer to the report of a watcher.
+  var cueRule: Cuecast_V1_CueRule {
+    get {_storage._cueRule ?? Cuecast_V1_CueRule()}
+    set {_uniqueStorage()._cueRule = newValue}
+  }
+  /// Returns true if `cueRule` has been explicitly set.
+  var hasCueRule: Bool {_storage._cueRule != nil}
+  /// Clears the value of `cueRule`. Subsequent reads from it will return its default value.
+  mutating func clearCueRule() {_uniqueStorage()._cueRule = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+/// What the cue policy says to the watchers of a stream. What is absent is not said: the watcher decides.
+nonisolated struct Cuecast_V1_CueRule: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The policy has a rule for the stream; otherwise its signals are refused.
+  var known: Bool = false
+
+  /// The segmentation types (SCTE 35 section 10.3.3.1) that open a break, by their starts.
+  var opens: Cuecast_V1_SegmentTypes {
+    get {_opens ?? Cuecast_V1_SegmentTypes()}
+    set {_opens = newValue}
+  }
+  /// Returns true if `opens` has been explicitly set.
+  var hasOpens: Bool {self._opens != nil}
+  /// Clears the value of `opens`. Subsequent reads from it will return its default value.
+  mutating func clearOpens() {self._opens = nil}
+
+  /// The segmentation types that end every break that runs.
+  var ends: Cuecast_V1_SegmentTypes {
+    get {_ends ?? Cuecast_V1_SegmentTypes()}
+    set {_ends = newValue}
+  }
+  /// Returns true if `ends` has been explicitly set.
+  var hasEnds: Bool {self._ends != nil}
+  /// Clears the value of `ends`. Subsequent reads from it will return its default value.
+  mutating func clearEnds() {self._ends = nil}
+
+  var restrictions: Cuecast_V1_DeliveryRestrictions {
+    get {_restrictions ?? Cuecast_V1_DeliveryRestrictions()}
+    set {_restrictions = newValue}
+  }
+  /// Returns true if `restrictions` has been explicitly set.
+  var hasRestrictions: Bool {self._restrictions != nil}
+  /// Clears the value of `restrictions`. Subsequent reads from it will return its default value.
+  mutating func clearRestrictions() {self._restrictions = nil}
+
+  /// How late a start in programme time may be.
+  var lateMs: UInt32 = 0
+
+  /// How long after this one the next report is expected.
+  var reportMs: UInt32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _opens: Cuecast_V1_SegmentTypes? = nil
+  fileprivate var _ends: Cuecast_V1_SegmentTypes? = nil
+  fileprivate var _restrictions: Cuecast_V1_DeliveryRestrictions? = nil
+}
+
+nonisolated struct Cuecast_V1_SegmentTypes: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var types: [UInt32] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// Which restrictions of a segment are obeyed: it opens no break then.
+nonisolated struct Cuecast_V1_DeliveryRestrictions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// web_delivery_allowed_flag is 0.
+  var web: Bool = false
+
+  /// no_regional_blackout_flag is 0.
+  var blackout: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_AdListInfo: Sendable {
@@ -1065,245 +1318,310 @@ nonisolated extension Cuecast_V1_SignalKind: SwiftProtobuf._ProtoNameProviding {
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0SIGNAL_KIND_UNSPECIFIED\0\u{1}SIGNAL_KIND_OUT\0\u{1}SIGNAL_KIND_IN\0\u{1}SIGNAL_KIND_CANCEL\0")
 }
 
+nonisolated extension Cuecast_V1_WatcherKind: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0WATCHER_KIND_UNSPECIFIED\0\u{1}WATCHER_KIND_HLS\0\u{1}WATCHER_KIND_TRANSPORT_STREAM\0\u{1}WATCHER_KIND_RADIO\0\u{1}WATCHER_KIND_LINES\0\u{1}WATCHER_KIND_OTHER\0")
+}
+
 nonisolated extension Cuecast_V1_BreakState: SwiftProtobuf._ProtoNameProviding {
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0BREAK_STATE_UNSPECIFIED\0\u{1}BREAK_STATE_SCHEDULED\0\u{1}BREAK_STATE_CUED\0\u{1}BREAK_STATE_ANNOUNCED\0\u{1}BREAK_STATE_LIVE\0\u{1}BREAK_STATE_COMPLETE\0\u{1}BREAK_STATE_CANCELLED\0\u{1}BREAK_STATE_EXPIRED\0")
 }
 
 nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{1}traceparent\0\u{2}\u{6}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0\u{1}lists\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{1}traceparent\0\u{2}\u{6}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0\u{1}signal\0\u{3}put_list\0\u{3}remove_list\0\u{1}lists\0\u{3}watch_report\0")
+
+  fileprivate class _StorageClass {
+    var _requestID: UInt64 = 0
+    var _token: String = String()
+    var _expectedRevision: UInt64? = nil
+    var _traceparent: String = String()
+    var _kind: Cuecast_V1_BroadcastRequest.OneOf_Kind?
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _requestID = source._requestID
+      _token = source._token
+      _expectedRevision = source._expectedRevision
+      _traceparent = source._traceparent
+      _kind = source._kind
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.requestID) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.token) }()
-      case 3: try { try decoder.decodeSingularUInt64Field(value: &self._expectedRevision) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.traceparent) }()
-      case 10: try {
-        var v: Cuecast_V1_Publish?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .publish(let m) = current {v = m}
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._requestID) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._token) }()
+        case 3: try { try decoder.decodeSingularUInt64Field(value: &_storage._expectedRevision) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._traceparent) }()
+        case 10: try {
+          var v: Cuecast_V1_Publish?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .publish(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .publish(v)
+          }
+        }()
+        case 11: try {
+          var v: Cuecast_V1_Punch?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .punch(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .punch(v)
+          }
+        }()
+        case 12: try {
+          var v: Cuecast_V1_Update?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .update(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .update(v)
+          }
+        }()
+        case 13: try {
+          var v: Cuecast_V1_End?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .end(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .end(v)
+          }
+        }()
+        case 14: try {
+          var v: Cuecast_V1_Cancel?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .cancel(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .cancel(v)
+          }
+        }()
+        case 15: try {
+          var v: Cuecast_V1_List?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .list(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .list(v)
+          }
+        }()
+        case 16: try {
+          var v: Cuecast_V1_Postpone?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .postpone(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .postpone(v)
+          }
+        }()
+        case 17: try {
+          var v: Cuecast_V1_Signal?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .signal(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .signal(v)
+          }
+        }()
+        case 18: try {
+          var v: Cuecast_V1_PutList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .putList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .putList(v)
+          }
+        }()
+        case 19: try {
+          var v: Cuecast_V1_RemoveList?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .removeList(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .removeList(v)
+          }
+        }()
+        case 20: try {
+          var v: Cuecast_V1_Lists?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .lists(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .lists(v)
+          }
+        }()
+        case 21: try {
+          var v: Cuecast_V1_WatchReport?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .watchReport(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .watchReport(v)
+          }
+        }()
+        default: break
         }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .publish(v)
-        }
-      }()
-      case 11: try {
-        var v: Cuecast_V1_Punch?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .punch(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .punch(v)
-        }
-      }()
-      case 12: try {
-        var v: Cuecast_V1_Update?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .update(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .update(v)
-        }
-      }()
-      case 13: try {
-        var v: Cuecast_V1_End?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .end(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .end(v)
-        }
-      }()
-      case 14: try {
-        var v: Cuecast_V1_Cancel?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .cancel(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .cancel(v)
-        }
-      }()
-      case 15: try {
-        var v: Cuecast_V1_List?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .list(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .list(v)
-        }
-      }()
-      case 16: try {
-        var v: Cuecast_V1_Postpone?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .postpone(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .postpone(v)
-        }
-      }()
-      case 17: try {
-        var v: Cuecast_V1_Signal?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .signal(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .signal(v)
-        }
-      }()
-      case 18: try {
-        var v: Cuecast_V1_PutList?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .putList(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .putList(v)
-        }
-      }()
-      case 19: try {
-        var v: Cuecast_V1_RemoveList?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .removeList(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .removeList(v)
-        }
-      }()
-      case 20: try {
-        var v: Cuecast_V1_Lists?
-        var hadOneofValue = false
-        if let current = self.kind {
-          hadOneofValue = true
-          if case .lists(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.kind = .lists(v)
-        }
-      }()
-      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.requestID != 0 {
-      try visitor.visitSingularUInt64Field(value: self.requestID, fieldNumber: 1)
-    }
-    if !self.token.isEmpty {
-      try visitor.visitSingularStringField(value: self.token, fieldNumber: 2)
-    }
-    try { if let v = self._expectedRevision {
-      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 3)
-    } }()
-    if !self.traceparent.isEmpty {
-      try visitor.visitSingularStringField(value: self.traceparent, fieldNumber: 4)
-    }
-    switch self.kind {
-    case .publish?: try {
-      guard case .publish(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
-    }()
-    case .punch?: try {
-      guard case .punch(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-    }()
-    case .update?: try {
-      guard case .update(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-    }()
-    case .end?: try {
-      guard case .end(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
-    }()
-    case .cancel?: try {
-      guard case .cancel(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
-    }()
-    case .list?: try {
-      guard case .list(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
-    }()
-    case .postpone?: try {
-      guard case .postpone(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
-    }()
-    case .signal?: try {
-      guard case .signal(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
-    }()
-    case .putList?: try {
-      guard case .putList(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
-    }()
-    case .removeList?: try {
-      guard case .removeList(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 19)
-    }()
-    case .lists?: try {
-      guard case .lists(let v)? = self.kind else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
-    }()
-    case nil: break
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._requestID != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._requestID, fieldNumber: 1)
+      }
+      if !_storage._token.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._token, fieldNumber: 2)
+      }
+      try { if let v = _storage._expectedRevision {
+        try visitor.visitSingularUInt64Field(value: v, fieldNumber: 3)
+      } }()
+      if !_storage._traceparent.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._traceparent, fieldNumber: 4)
+      }
+      switch _storage._kind {
+      case .publish?: try {
+        guard case .publish(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+      }()
+      case .punch?: try {
+        guard case .punch(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+      }()
+      case .update?: try {
+        guard case .update(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      }()
+      case .end?: try {
+        guard case .end(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+      }()
+      case .cancel?: try {
+        guard case .cancel(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+      }()
+      case .list?: try {
+        guard case .list(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      }()
+      case .postpone?: try {
+        guard case .postpone(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+      }()
+      case .signal?: try {
+        guard case .signal(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
+      }()
+      case .putList?: try {
+        guard case .putList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+      }()
+      case .removeList?: try {
+        guard case .removeList(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 19)
+      }()
+      case .lists?: try {
+        guard case .lists(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
+      }()
+      case .watchReport?: try {
+        guard case .watchReport(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
+      }()
+      case nil: break
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_BroadcastRequest, rhs: Cuecast_V1_BroadcastRequest) -> Bool {
-    if lhs.requestID != rhs.requestID {return false}
-    if lhs.token != rhs.token {return false}
-    if lhs._expectedRevision != rhs._expectedRevision {return false}
-    if lhs.traceparent != rhs.traceparent {return false}
-    if lhs.kind != rhs.kind {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._requestID != rhs_storage._requestID {return false}
+        if _storage._token != rhs_storage._token {return false}
+        if _storage._expectedRevision != rhs_storage._expectedRevision {return false}
+        if _storage._traceparent != rhs_storage._traceparent {return false}
+        if _storage._kind != rhs_storage._kind {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1852,6 +2170,150 @@ nonisolated extension Cuecast_V1_Signal: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
+nonisolated extension Cuecast_V1_WatchReport: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".WatchReport"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}source\0\u{1}watcher\0\u{1}kind\0\u{1}address\0\u{1}number\0\u{3}heard_age_ms\0\u{1}steady\0\u{1}ignored\0\u{1}unusable\0\u{1}cues\0\u{1}problem\0\u{3}problem_age_ms\0\u{1}ends\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.watcher) }()
+      case 4: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.address) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.number) }()
+      case 7: try { try decoder.decodeSingularUInt64Field(value: &self._heardAgeMs) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.steady) }()
+      case 9: try { try decoder.decodeSingularUInt32Field(value: &self.ignored) }()
+      case 10: try { try decoder.decodeSingularUInt32Field(value: &self.unusable) }()
+      case 11: try { try decoder.decodeRepeatedMessageField(value: &self.cues) }()
+      case 12: try { try decoder.decodeSingularStringField(value: &self.problem) }()
+      case 13: try { try decoder.decodeSingularUInt64Field(value: &self._problemAgeMs) }()
+      case 14: try { try decoder.decodeSingularBoolField(value: &self.ends) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.stream.isEmpty {
+      try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
+    }
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 2)
+    }
+    if !self.watcher.isEmpty {
+      try visitor.visitSingularStringField(value: self.watcher, fieldNumber: 3)
+    }
+    if self.kind != .unspecified {
+      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 4)
+    }
+    if !self.address.isEmpty {
+      try visitor.visitSingularStringField(value: self.address, fieldNumber: 5)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularUInt64Field(value: self.number, fieldNumber: 6)
+    }
+    try { if let v = self._heardAgeMs {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 7)
+    } }()
+    if self.steady != false {
+      try visitor.visitSingularBoolField(value: self.steady, fieldNumber: 8)
+    }
+    if self.ignored != 0 {
+      try visitor.visitSingularUInt32Field(value: self.ignored, fieldNumber: 9)
+    }
+    if self.unusable != 0 {
+      try visitor.visitSingularUInt32Field(value: self.unusable, fieldNumber: 10)
+    }
+    if !self.cues.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.cues, fieldNumber: 11)
+    }
+    if !self.problem.isEmpty {
+      try visitor.visitSingularStringField(value: self.problem, fieldNumber: 12)
+    }
+    try { if let v = self._problemAgeMs {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 13)
+    } }()
+    if self.ends != false {
+      try visitor.visitSingularBoolField(value: self.ends, fieldNumber: 14)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_WatchReport, rhs: Cuecast_V1_WatchReport) -> Bool {
+    if lhs.stream != rhs.stream {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.watcher != rhs.watcher {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.address != rhs.address {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs._heardAgeMs != rhs._heardAgeMs {return false}
+    if lhs.steady != rhs.steady {return false}
+    if lhs.ignored != rhs.ignored {return false}
+    if lhs.unusable != rhs.unusable {return false}
+    if lhs.cues != rhs.cues {return false}
+    if lhs.problem != rhs.problem {return false}
+    if lhs._problemAgeMs != rhs._problemAgeMs {return false}
+    if lhs.ends != rhs.ends {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_WatchedCue: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".WatchedCue"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}unusable\0\u{1}seen\0\u{1}reason\0\u{1}times\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.unusable) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.seen) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.times) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.unusable != false {
+      try visitor.visitSingularBoolField(value: self.unusable, fieldNumber: 1)
+    }
+    if !self.seen.isEmpty {
+      try visitor.visitSingularStringField(value: self.seen, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    if self.times != 0 {
+      try visitor.visitSingularUInt32Field(value: self.times, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_WatchedCue, rhs: Cuecast_V1_WatchedCue) -> Bool {
+    if lhs.unusable != rhs.unusable {return false}
+    if lhs.seen != rhs.seen {return false}
+    if lhs.reason != rhs.reason {return false}
+    if lhs.times != rhs.times {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Cuecast_V1_PutList: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".PutList"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}advertisements\0")
@@ -1989,7 +2451,7 @@ nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastReply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0\u{1}changed\0\u{3}ad_list\0\u{3}ad_lists\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0\u{1}changed\0\u{3}ad_list\0\u{3}ad_lists\0\u{3}cue_rule\0")
 
   fileprivate class _StorageClass {
     var _requestID: UInt64 = 0
@@ -2004,6 +2466,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     var _changed: Bool = false
     var _adList: Cuecast_V1_AdList? = nil
     var _adLists: Cuecast_V1_AdLists? = nil
+    var _cueRule: Cuecast_V1_CueRule? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2026,6 +2489,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
       _changed = source._changed
       _adList = source._adList
       _adLists = source._adLists
+      _cueRule = source._cueRule
     }
   }
 
@@ -2056,6 +2520,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
         case 13: try { try decoder.decodeSingularBoolField(value: &_storage._changed) }()
         case 14: try { try decoder.decodeSingularMessageField(value: &_storage._adList) }()
         case 15: try { try decoder.decodeSingularMessageField(value: &_storage._adLists) }()
+        case 16: try { try decoder.decodeSingularMessageField(value: &_storage._cueRule) }()
         default: break
         }
       }
@@ -2104,6 +2569,9 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
       try { if let v = _storage._adLists {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
       } }()
+      try { if let v = _storage._cueRule {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2125,10 +2593,135 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
         if _storage._changed != rhs_storage._changed {return false}
         if _storage._adList != rhs_storage._adList {return false}
         if _storage._adLists != rhs_storage._adLists {return false}
+        if _storage._cueRule != rhs_storage._cueRule {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_CueRule: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".CueRule"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}known\0\u{1}opens\0\u{1}ends\0\u{1}restrictions\0\u{3}late_ms\0\u{3}report_ms\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.known) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._opens) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._ends) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._restrictions) }()
+      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.lateMs) }()
+      case 6: try { try decoder.decodeSingularUInt32Field(value: &self.reportMs) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.known != false {
+      try visitor.visitSingularBoolField(value: self.known, fieldNumber: 1)
+    }
+    try { if let v = self._opens {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._ends {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._restrictions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    if self.lateMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.lateMs, fieldNumber: 5)
+    }
+    if self.reportMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.reportMs, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_CueRule, rhs: Cuecast_V1_CueRule) -> Bool {
+    if lhs.known != rhs.known {return false}
+    if lhs._opens != rhs._opens {return false}
+    if lhs._ends != rhs._ends {return false}
+    if lhs._restrictions != rhs._restrictions {return false}
+    if lhs.lateMs != rhs.lateMs {return false}
+    if lhs.reportMs != rhs.reportMs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_SegmentTypes: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".SegmentTypes"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}types\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedUInt32Field(value: &self.types) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.types.isEmpty {
+      try visitor.visitPackedUInt32Field(value: self.types, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_SegmentTypes, rhs: Cuecast_V1_SegmentTypes) -> Bool {
+    if lhs.types != rhs.types {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_DeliveryRestrictions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".DeliveryRestrictions"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}web\0\u{1}blackout\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.web) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.blackout) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.web != false {
+      try visitor.visitSingularBoolField(value: self.web, fieldNumber: 1)
+    }
+    if self.blackout != false {
+      try visitor.visitSingularBoolField(value: self.blackout, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_DeliveryRestrictions, rhs: Cuecast_V1_DeliveryRestrictions) -> Bool {
+    if lhs.web != rhs.web {return false}
+    if lhs.blackout != rhs.blackout {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

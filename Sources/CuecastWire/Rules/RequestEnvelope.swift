@@ -91,6 +91,7 @@ extension BroadcastRequest.Kind {
         case .signal: "signal"
         case .putList, .removeList: "change of an ad list"
         case .lists: "request for ad lists"
+        case .watchReport: "report of a watcher"
         }
     }
 }

@@ -74,6 +74,12 @@ package enum WireLimits {
     package static let signalEventIDBytesMax = 64
     /// The most bytes of a signal as its source wrote it.
     package static let signalRawBytesMax = 4_096
+    /// The most things that the report of a watcher tells one by one.
+    package static let watchedCuesPerReportMax = 16
+    /// The longest address or sentence in the report of a watcher, in bytes.
+    package static let watchTextBytesMax = 256
+    /// The longest time that something is said to have happened ago, in milliseconds (30 days): longer ones are cut to it.
+    package static let watchAgeMillisecondsMax: Int64 = 30 * 86_400_000
     /// Sixteen: the length of a session id, in bytes.
     package static let sessionBytes = 16
 }

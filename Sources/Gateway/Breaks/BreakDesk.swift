@@ -100,6 +100,8 @@ package actor BreakDesk: Service, BoardObserver {
         self.tools = tools
         self.board = board
         self.planner = BroadcastPlanner(policy: configuration.breaks, cues: configuration.cuePolicy)
+        self.planner.reportInterval = WatcherBook.reportInterval(silentAfter: configuration.sourceSilentAfter)
+        tools.recorder.signals.use(silentAfter: configuration.sourceSilentAfter)
         self.timekeeper = BreakTimekeeper(
             board,
             policy: configuration.breaks,
@@ -128,6 +130,8 @@ package actor BreakDesk: Service, BoardObserver {
     func reload(_ configuration: GatewayConfiguration) {
         self.planner.policy = configuration.breaks
         self.planner.cues = configuration.cuePolicy
+        self.planner.reportInterval = WatcherBook.reportInterval(silentAfter: configuration.sourceSilentAfter)
+        self.tools.recorder.signals.use(silentAfter: configuration.sourceSilentAfter)
         self.timekeeper.timers.policy = configuration.breaks
     }
 
@@ -278,7 +282,7 @@ package actor BreakDesk: Service, BoardObserver {
                 tolerance: self.planner.cues.rule(for: signal.stream)?.tolerance ?? CuePolicy.Rule.toleranceDefault
             )
         case .refused(let refusal): return SignalOutcome(refusal, of: signal)
-        case .list, .adList, .adLists: return nil
+        case .list, .adList, .adLists, .cueRule: return nil
         }
     }
 }
@@ -302,6 +306,7 @@ extension BreakDesk {
             key: kind.key,
             origin: incoming.origin,
             signal: kind.signal,
+            report: kind.report,
             trace: incoming.trace,
             received: incoming.reading.now,
             answer: incoming.answer

@@ -33,6 +33,9 @@ struct BroadcastRecorder: Sendable {
             if let lateness = outcome.lateness { self.metrics.observe(.signalLateSeconds, lateness) }
             self.signals.note(signal, outcome, reply)
         }
+        if let report = waiting.report, case .cueRule(let rule) = reply.body {
+            self.signals.note(report, nextAfter: rule.reportInterval, at: reply.gatewayTime)
+        }
         // Lists of what there is change nothing.
         if !waiting.kind.isQuery { self.audit.note(waiting.auditRecord(reply, isNew: reply.changed)) }
     }
@@ -74,6 +77,7 @@ struct BroadcastRecorder: Sendable {
                 "a broadcaster asked for the ad lists",
                 waiting.metadata(["lists": "\(lists.count)"])
             )
+        case .cueRule: self.peers.log(.changes, .debug, "a watcher reported", waiting.metadata([:]))
         }
     }
 
@@ -136,7 +140,7 @@ extension BroadcastReply {
 
 extension MetricLabel {
     /// Whether requests of this kind change nothing.
-    var isQuery: Bool { self == .list || self == .lists }
+    var isQuery: Bool { self == .list || self == .lists || self == .watchReport }
 }
 
 extension BroadcastPlan {

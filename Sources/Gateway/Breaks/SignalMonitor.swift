@@ -15,8 +15,13 @@ package final class SignalMonitor: Sendable {
 
     private struct State {
         var book: SignalBook
+        var watchers: WatcherBook
+        /// How long nothing may come from a source.
+        var silentAfter = SettingDefaults.sourceSilentAfter
         /// The sources that have a label of their own.
         var labels: Set<String> = []
+        /// Those of them that a gauge shows the age of.
+        var aged: Set<String> = []
     }
 
     private let metrics: MetricRegistry
@@ -27,18 +32,67 @@ package final class SignalMonitor: Sendable {
     ///   - metrics: counts signals by source.
     ///   - limits: of the book.
     ///   - sourcesMax: the most sources that have metrics of their own.
+    ///   - watchersMax: the most watchers whose reports are kept.
     package init(
         metrics: MetricRegistry,
         limits: SignalBook.Limits = SignalBook.Limits(),
-        sourcesMax: Int = LimitName.signalSourcesMax.value
+        sourcesMax: Int = LimitName.signalSourcesMax.value,
+        watchersMax: Int = LimitName.watchersMax.value
     ) {
         self.metrics = metrics
         self.sourcesMax = sourcesMax
-        self.state = Mutex(State(book: SignalBook(limits)))
+        self.state = Mutex(State(book: SignalBook(limits), watchers: WatcherBook(watchersMax: watchersMax)))
     }
 
     /// The signals and sources of a stream; `nil`: nothing is kept.
     package func stream(_ stream: StreamID) -> SignalBook.Stream? { self.state.withLock { $0.book[stream] } }
+
+    /// The watchers of a stream, by their newest reports.
+    package func watchers(_ stream: StreamID) -> [WatcherBook.Watcher] {
+        self.state.withLock { $0.watchers.watchers(of: stream) }
+    }
+
+    /// Takes over how long nothing may come from a source.
+    func use(silentAfter: Duration) { self.state.withLock { $0.silentAfter = silentAfter } }
+
+    /// A watcher has reported.
+    ///
+    /// - Parameters:
+    ///   - report: the report, checked.
+    ///   - interval: how long after it the next one is expected.
+    ///   - now: the gateway's clock.
+    package func note(_ report: BroadcastRequest.WatchReport, nextAfter interval: Duration, at now: Timestamp) {
+        var counted: [(result: SeenSignal.Result, count: Int, reached: [LimitName])] = []
+        let (label, isFull) = self.state.withLock { state in
+            let (isNews, isFull) = state.watchers.note(report, at: now, interval: interval)
+            // One that is told again because its answer was lost was counted when it came first.
+            if isNews { counted = Self.count(report, in: &state.book, at: now) }
+            return (self.label(of: report.source, in: &state), isFull)
+        }
+        for each in counted { self.count(label, each.result, each.reached, by: each.count) }
+        if isFull { self.metrics.count(.limitsHit, .limit(.watchersMax)) }
+    }
+
+    /// Counts what a report tells: some of it one by one, the rest as a number.
+    private static func count(
+        _ report: BroadcastRequest.WatchReport,
+        in book: inout SignalBook,
+        at now: Timestamp
+    ) -> [(result: SeenSignal.Result, count: Int, reached: [LimitName])] {
+        var counted: [(result: SeenSignal.Result, count: Int, reached: [LimitName])] = []
+        var rest: [(result: SeenSignal.Result, count: Int)] = [
+            (.ignored, Int(report.ignored)), (.unusable, Int(report.unusable)),
+        ]
+        for cue in report.cues {
+            let seen = SeenSignal(cue, of: report.source, at: now)
+            counted.append((seen.result, seen.times, book.note(seen, on: report.stream)))
+            rest[cue.isUnusable ? 1 : 0].count -= seen.times
+        }
+        for (result, count) in rest where count > 0 {
+            counted.append((result, count, book.count(count, result, of: report.source, on: report.stream, at: now)))
+        }
+        return counted
+    }
 
     /// A signal was answered.
     ///
@@ -58,26 +112,61 @@ package final class SignalMonitor: Sendable {
         self.count(label, seen.result, reached)
     }
 
-    /// Raises the alarm of sources whose signals are refused in a row, or ends it.
+    /// Raises the alarms of sources whose signals are refused in a row, and of those that are silent, or ends them.
     ///
     /// - Parameters:
     ///   - now: the gateway's clock.
     ///   - readiness: shows alarms.
     ///   - logger: for people.
     func lookAtSources(at now: Timestamp, _ readiness: ReadinessBoard, _ logger: Logger) {
-        let refused = self.state.withLock {
-            $0.book.refusedSources(atLeast: Self.refusedInARow, since: now - Self.refusalsMatterFor)
+        let (refused, silent) = self.state.withLock { state in
+            state.watchers.forget(at: now)
+            self.showAges(at: now, in: &state)
+            return (
+                state.book.refusedSources(atLeast: Self.refusedInARow, since: now - Self.refusalsMatterFor),
+                state.watchers.silentSources(at: now, after: state.silentAfter)
+            )
         }
-        guard let first = refused.first else {
-            if readiness.clear(.cuesRefused) {
-                logger.notice("the alarm is over", metadata: ["alarm": "\(Alarm.cuesRefused.rawValue)"])
-            }
+        let refusal = refused.first.map {
+            "The last \($0.count) signals of the source \($0.source) on \($0.stream) were refused: \($0.reason)"
+        }
+        Self.show(.cuesRefused, refusal, of: refused.count, readiness, logger)
+        Self.show(.sourceSilent, silent.first?.sentence, of: silent.count, readiness, logger)
+    }
+
+    /// Shows an alarm of sources with a sentence about the first of them, or none any more.
+    private static func show(
+        _ alarm: Alarm,
+        _ sentence: String?,
+        of count: Int,
+        _ readiness: ReadinessBoard,
+        _ logger: Logger
+    ) {
+        guard let sentence else {
+            if readiness.clear(alarm) { logger.notice("the alarm is over", metadata: ["alarm": "\(alarm.rawValue)"]) }
             return
         }
-        let others = refused.count > 1 ? " So it is with \(refused.count - 1) more sources." : ""
-        let sentence =
-            "The last \(first.count) signals of the source \(first.source) on \(first.stream) were refused: \(first.reason)\(others)"
-        if readiness.raise(.cuesRefused, sentence) { logger.warning("\(sentence)") }
+        let text = sentence + (count > 1 ? " So it is with \(count - 1) more sources." : "")
+        if readiness.raise(alarm, text) { logger.warning("\(text)") }
+    }
+
+    /// Sets the gauges of the watchers and of their sources.
+    private func showAges(at now: Timestamp, in state: inout State) {
+        self.metrics.set(.watchers, to: state.watchers.count)
+        var ages: [String: Duration] = [:]
+        for (source, age) in state.watchers.ages(at: now) {
+            let label = self.label(of: source, in: &state)
+            ages[label] = max(ages[label] ?? .zero, age)
+        }
+        for label in state.aged.subtracting(ages.keys) {
+            self.metrics.set(.sourceHeardSeconds, MetricLabel(text: label), to: 0)
+        }
+        for (label, age) in ages {
+            // 0 is the word for a source that is not watched.
+            let microseconds = max(Int(clamping: age.inMicroseconds), 1)
+            self.metrics.set(.sourceHeardSeconds, MetricLabel(text: label), to: microseconds)
+        }
+        state.aged = Set(ages.keys)
     }
 
     /// The name of a source in metrics.

@@ -41,6 +41,8 @@ struct WaitingBroadcaster: Sendable {
     var by = ""
     /// `nil`: it is no signal.
     var signal: BroadcastRequest.Signal?
+    /// `nil`: it is no report of a watcher.
+    var report: BroadcastRequest.WatchReport?
     /// The result of a signal; `nil`: it is none, or is not answered yet.
     var signalOutcome: SignalOutcome?
     /// The request's trace; `nil`: it is not traced.
@@ -110,7 +112,7 @@ struct WaitingBroadcaster: Sendable {
                 max(AuditLimits.auditSentenceBytesMax - end.utf8.count, 0)
             )
             record.sentence = AuditLimits.cut(reason + end, AuditLimits.auditSentenceBytesMax)
-        case .list, .adLists: break
+        case .list, .adLists, .cueRule: break
         }
         return record
     }
@@ -121,6 +123,12 @@ extension BroadcastRequest.Kind {
     var signal: BroadcastRequest.Signal? {
         guard case .signal(let signal) = self else { return nil }
         return signal
+    }
+
+    /// The report of a watcher that it is; `nil`: it is none.
+    var report: BroadcastRequest.WatchReport? {
+        guard case .watchReport(let report) = self else { return nil }
+        return report
     }
 
     var metricLabel: MetricLabel {
@@ -136,6 +144,7 @@ extension BroadcastRequest.Kind {
         case .putList: .putList
         case .removeList: .removeList
         case .lists: .lists
+        case .watchReport: .watchReport
         }
     }
 }

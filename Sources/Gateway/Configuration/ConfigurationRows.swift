@@ -221,6 +221,14 @@ extension ConfigurationTable {
         }
         .explained("Signals", "broadcasters/signals.md#the-cue-policy")
         .reloadable,
+        duration(
+            "breaks.sourceSilentAfter",
+            "how long no playlist, packet or title may come from a source of cues until that is an alarm",
+            \.sourceSilentAfter,
+            .seconds(2) ... .seconds(3_600)
+        )
+        .explained("Watchers", "broadcasters/signals.md#watchers")
+        .reloadable,
         text(
             "breaks.signalMappingsFile",
             "file of mappings for messages of automation systems; empty: the ready mappings only",

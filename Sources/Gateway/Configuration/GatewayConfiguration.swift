@@ -74,6 +74,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var breaks = BreakPolicy()
     /// The cue policy as `CuePolicy` reads it; empty: signals are refused.
     package var cues = ""
+    /// How long nothing may come from a source of cues until that is an alarm.
+    package var sourceSilentAfter: Duration = SettingDefaults.sourceSilentAfter
     /// The file of mappings for messages of automation systems; empty: the ready mappings only.
     package var signalMappingsFile = ""
     package var clock = ClockSettings()

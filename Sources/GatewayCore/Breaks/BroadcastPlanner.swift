@@ -16,6 +16,8 @@ package struct BroadcastPlanner: Sendable {
     package var policy: BreakPolicy
     /// The policy that turns signals into breaks.
     package var cues: CuePolicy
+    /// How often watchers are asked to report.
+    package var reportInterval: Duration = WatcherBook.reportIntervalMax
 
     package init(policy: BreakPolicy, cues: CuePolicy = CuePolicy()) {
         self.policy = policy
@@ -74,6 +76,8 @@ package struct BroadcastPlanner: Sendable {
             case .lists(let name?):
                 guard let list = board.lists[name] else { throw .noSuchList(name) }
                 return .answer(.adList(list.info, list.advertisements))
+            case .watchReport(let report):
+                return .answer(.cueRule(self.cues.cueRule(for: report.stream, reportInterval: self.reportInterval)))
             }
             let entry = BreakEntry(
                 at: now,
@@ -310,8 +314,11 @@ extension Timestamp {
 extension BroadcastRequest.Kind {
     /// The stream that it is about; `nil`: a list of all.
     package var stream: StreamID? {
-        if case .list(let list) = self { return list.stream }
-        return self.changedStream
+        switch self {
+        case .list(let list): list.stream
+        case .watchReport(let report): report.stream
+        default: self.changedStream
+        }
     }
 
     /// The stream that it would change; `nil`: none.
@@ -324,7 +331,7 @@ extension BroadcastRequest.Kind {
     package var isAboutLists: Bool {
         switch self {
         case .putList, .removeList, .lists: true
-        case .publish, .punch, .update, .end, .cancel, .list, .postpone, .signal: false
+        case .publish, .punch, .update, .end, .cancel, .list, .postpone, .signal, .watchReport: false
         }
     }
 
@@ -337,7 +344,7 @@ extension BroadcastRequest.Kind {
         case .postpone(let postpone): postpone.key
         case .end(let end): end.key
         case .cancel(let key): key
-        case .list, .signal, .putList, .removeList, .lists: nil
+        case .list, .signal, .putList, .removeList, .lists, .watchReport: nil
         }
     }
 }

@@ -71,6 +71,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case traceFileBytesMax
     case tracesPerSecondMax
     case trackingsRememberedMax
+    case watchersMax
 }
 
 extension LimitName {
@@ -433,6 +434,13 @@ extension LimitName {
             .init(
                 65_536,
                 whenReached: "the oldest tracking URL is forgotten: a repeat of it counts again",
+                alerts: false
+            )
+        case .watchersMax:
+            .init(
+                4_096,
+                of: "watchers whose newest report is kept, one for each of their sources",
+                whenReached: "the watcher that reported longest ago is forgotten, and makes no alarm",
                 alerts: false
             )
         }

@@ -23,4 +23,6 @@ package enum SettingDefaults {
     package static let auditRecordsMax = 1_000_000
     /// How many checked copies of the ledger are kept.
     package static let ledgerCopiesKept = 3
+    /// How long nothing may come from a source of cues until that is an alarm.
+    package static let sourceSilentAfter: Duration = .seconds(60)
 }

@@ -45,6 +45,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case boardsDiffer
     /// The newest signals of a source were all refused.
     case cuesRefused
+    /// Nothing comes from a source of cues, or it has no watcher any more.
+    case sourceSilent
 }
 
 extension Alarm {
@@ -71,6 +73,7 @@ extension Alarm {
         case .gatewayClocksDiffer: "Another gateway's clock differs"
         case .boardsDiffer: "Another gateway has another board"
         case .cuesRefused: "Cues are refused in a row"
+        case .sourceSilent: "A source of cues is silent"
         }
     }
 
@@ -104,6 +107,8 @@ extension Alarm {
         case .boardsDiffer: "Another gateway of the log has made another board of the same records."
         case .cuesRefused:
             "Five signals in a row of one source were refused (`refusedInARow`). The alarm ends with a signal that is taken, or an hour after the last one."
+        case .sourceSilent:
+            "No playlist, packet or title came from a source for `breaks.sourceSilentAfter`, or its watchers report no more. The alarm ends when one hears the source, says goodbye, or has been gone for an hour."
         }
     }
 
@@ -130,6 +135,7 @@ extension Alarm {
         case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer:
             ReferenceLink("Several gateways", "operations/cluster.md#alarms")
         case .cuesRefused: ReferenceLink("Breaks from signals", "broadcasters/signals.md#what-became-of-a-signal")
+        case .sourceSilent: ReferenceLink("Breaks from signals", "broadcasters/signals.md#watchers")
         }
     }
 }

@@ -88,6 +88,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
     case signalLateSeconds = "cuecast_signal_late_seconds"
+    case sourceHeardSeconds = "cuecast_source_heard_seconds"
+    case watchers = "cuecast_watchers"
 
     /// The types of Prometheus.
     package enum Kind: String, Sendable {

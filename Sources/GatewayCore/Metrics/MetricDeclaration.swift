@@ -39,8 +39,8 @@ struct MetricDeclaration: Sendable {
         Self(kind: .gauge, meaning: meaning, label: label, labelsShownAtFirst: shown)
     }
 
-    static func gaugeInMicroseconds(_ meaning: String) -> Self {
-        var gauge = Self.gauge(meaning)
+    static func gaugeInMicroseconds(_ meaning: String, by label: String? = nil) -> Self {
+        var gauge = Self.gauge(meaning, by: label)
         gauge.isInMicroseconds = true
         return gauge
     }
@@ -66,7 +66,7 @@ extension Metric {
                 by: "kind",
                 [
                     .publish, .punch, .update, .postpone, .end, .cancel, .list, .signal, .putList, .removeList, .lists,
-                    .undecodable,
+                    .watchReport, .undecodable,
                 ]
             )
         case .signals:
@@ -342,6 +342,12 @@ extension Metric {
         case .noticeSeconds:
             .histogram("from receiving a publication until every thread that serves listeners has its notice")
         case .scheduleLateSeconds: .histogram("how late announcements were recorded")
+        case .sourceHeardSeconds:
+            .gaugeInMicroseconds(
+                "how long ago the last playlist, packet or title came from a source, as its watchers report it; 0: it is not watched",
+                by: "source"
+            )
+        case .watchers: .gauge("watchers whose newest report is kept")
         case .signalLateSeconds:
             .histogram("how long after the instant that they say signals came that changed a break; 0: ahead of it")
         }

@@ -30,6 +30,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let putList = MetricLabel(text: "putList")
     package static let removeList = MetricLabel(text: "removeList")
     package static let lists = MetricLabel(text: "lists")
+    package static let watchReport = MetricLabel(text: "watchReport")
     package static let undecodable = MetricLabel(text: "undecodable")
     package static let current = MetricLabel(text: "current")
     package static let recovered = MetricLabel(text: "recovered")

@@ -39,10 +39,12 @@ export function reloadSignalsInTime() {
 function drawSignals() {
   const found = state.signals?.stream === state.chosen ? state.signals : null;
   const panel = $("signals");
-  panel.hidden = !found || (!found.signals.length && !found.sources.length);
+  panel.hidden = !found || (!found.signals.length && !found.sources.length && !found.watchers.length);
   if (panel.hidden) return;
   say($("signals-about"), `${count(found.sources.length)} ${found.sources.length === 1 ? "source" : "sources"}`);
-  showIn($("signal-sources"), JSON.stringify(found.sources), () => found.sources.map(sourceNode));
+  showIn($("signal-sources"), JSON.stringify([found.sources, found.watchers]), () => [
+    ...found.sources.map(sourceNode), ...found.watchers.map((each) => watcherNode(each, client.now())),
+  ]);
   showIn($("signal-list"), JSON.stringify(found.signals), () => [table(found)]);
 }
 
@@ -51,6 +53,16 @@ function sourceNode(each) {
   const isBad = each.refusedInARow >= REFUSED_IN_A_ROW;
   return element("p", { class: "facts" }, element("strong", {}, element("bdi", {}, each.source)), " ",
     isBad ? element("span", { class: "badge", "data-state": "refused" }, `${count(each.refusedInARow)} refused in a row`) : "", ` ${parts.join(" · ")}`);
+}
+
+/// A watcher of a source: whether it is there, when something came last, and its trouble.
+function watcherNode(each, now) {
+  const isGone = each.state === "gone";
+  const facts = [each.kind, each.address ?? "", isGone ? `reported ${moment(Date.parse(each.reported), now)}` : "",
+    each.heard ? `heard ${moment(Date.parse(each.heard), now)}` : "nothing came yet"];
+  return element("p", { class: "facts" }, "watched by ", element("bdi", {}, each.watcher), " for ", element("bdi", {}, each.source), " ",
+    isGone ? element("span", { class: "badge", "data-state": "warn" }, "gone") : "", ` ${facts.filter(Boolean).join(" · ")}`,
+    each.problem ? element("span", { class: "note" }, " ", element("bdi", {}, each.problem)) : "");
 }
 
 /// The event of a signal, its moment, and its duration.

@@ -43,6 +43,7 @@ extension HTTPParts {
             )
         }
         breaks.signals = { gateway.signals.stream($0) }
+        breaks.watchers = { gateway.signals.watchers($0) }
         breaks.overview = gateway.overview
         breaks.changes = gateway.breakChanges
         var administration = Administration(reload: reload)

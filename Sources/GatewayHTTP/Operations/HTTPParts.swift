@@ -111,6 +111,8 @@ extension HTTPParts {
         package var mappings: @Sendable () -> [AutomationMapping] = { AutomationMapping.ready }
         /// The newest signals of a stream and their sources; `nil`: nothing is kept of it.
         package var signals: @Sendable (StreamID) -> SignalBook.Stream? = { _ in nil }
+        /// The watchers of a stream by their newest reports.
+        package var watchers: @Sendable (StreamID) -> [WatcherBook.Watcher] = { _ in [] }
         /// The streams and their numbers; `nil`: not available.
         package var overview: StreamOverview?
         /// The changes of breaks; `nil`: not available.

@@ -18,7 +18,7 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
             "/v1/streams/{stream}/signals",
             id: "listSignals",
             tag: "Signals",
-            "List the newest signals of a stream, what became of each and why, and the sources that they came from.",
+            "List the newest signals of a stream, what became of each and why, their sources, and the watchers of those.",
             details: """
                 They are kept in memory since the gateway's start: the newest 32 of each stream; the same signal with the same result is \
                 counted. The audit has every signal that a gateway was sent.
@@ -34,8 +34,9 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
         ) { call in
             let stream = try call.stream()
             let kept = parts.breaks.signals(stream)
+            let watchers = parts.breaks.watchers(stream)
             return .json(
-                SignalListDocument(stream, kept, at: call.received) { SignalWords.sentence($0) }
+                SignalListDocument(stream, kept, watchers, at: call.received) { SignalWords.sentence($0) }
             )
         },
         Operation(
@@ -72,8 +73,56 @@ func signalOperations(_ parts: HTTPParts) -> [Operation] {
             return .break(info)
         }
         .traced(as: .broadcasters),
+        watchReportOperation(parts),
     ]
 }
+
+/// The report of a watcher, and the cue rule as its answer.
+private func watchReportOperation(_ parts: HTTPParts) -> Operation {
+    Operation(
+        .post,
+        "/v1/streams/{stream}/watchers",
+        id: "reportWatcher",
+        tag: "Signals",
+        "Report what a watcher of a source saw, and get the cue rule of the stream.",
+        details: """
+            The newest report of each watcher is kept in memory. A watcher that is silent for three times `reportMilliseconds` is gone; one \
+            that ends says so with `ends`.
+            """,
+        access: .publish,
+        parameters: [.streamInPath],
+        body: OperationBody(
+            contents: [OperationContent(WatchReportDocument.shape.schema, example: watchReportExample)],
+            isRequired: true,
+            bytesMax: WatchReportDocument.bytesMax
+        ),
+        answers: [
+            OperationAnswer(
+                "The rule by which the watcher makes signals.",
+                OperationContent(CueRuleDocument.schema, example: CueRuleDocument.example)
+            )
+        ],
+        refusals: [.reason(.draining)]
+    ) { call in
+        let stream = try call.stream()
+        let body = try await call.body()
+        let asked = try await parts.ask(call) { () throws(DocumentFault) in
+            (.watchReport(try WatchReportDocument.read(stream, body)), [])
+        }
+        guard case .cueRule(let rule) = asked.reply.body else {
+            preconditionFailure("the report of a watcher was answered with something else than a rule")
+        }
+        return .json(CueRuleDocument(rule))
+    }
+}
+
+private let watchReportExample: JSONValue = [
+    "source": "encoder", "watcher": "studio-1", "kind": "hls", "address": "https://encoder.example/live.m3u8",
+    "number": 7, "heardAge": "2s", "steady": true, "ignored": 1,
+    "cues": [
+        ["result": "ignored", "seen": "EXT-X-CUE-OUT-CONT on line 12", "reason": "a repeat of what was said before"]
+    ],
+]
 
 private let signalExample: JSONValue = [
     "source": "studio", "event": "4711", "kind": "out", "in": "10s", "duration": "30s",

@@ -272,6 +272,8 @@ package struct TopScreen {
             lines.append(ScreenLine(counts == nil ? "asking for counts" : "nothing was counted"))
         }
         lines.append(ScreenLine())
+        // The breaks may be more than there is room for.
+        lines += self.watchers(now)
         guard let breaks = self.state.breaks else { return lines + [ScreenLine("asking for breaks")] }
         guard !breaks.isEmpty else { return lines + [ScreenLine("no break runs or is planned")] }
         let widths = [Self.breakColumnsMax, 9, 12, 7, 4]

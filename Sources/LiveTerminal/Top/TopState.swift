@@ -53,6 +53,7 @@ package struct TopState: Sendable {
         /// The page for a request.
         case streams(StreamListDocument, Request)
         case breaks(BreakListDocument, stream: String)
+        case watchers([SignalListDocument.Watcher], stream: String)
         /// The gateway does not tell what was asked for.
         case failed(Source, Fault)
         /// It answers.
@@ -104,6 +105,8 @@ package struct TopState: Sendable {
     private var followed: Set<String> = []
     private(set) var list: StreamListDocument?
     private(set) var breaks: [BreakListDocument.Break]?
+    /// The watchers of the stream that is looked at.
+    private(set) var watchers: [SignalListDocument.Watcher] = []
     private(set) var faults: [Source: Fault] = [:]
     package private(set) var size: ScreenSize
     private(set) var face = Face.streams
@@ -214,6 +217,9 @@ package struct TopState: Sendable {
             guard self.face == .detail(stream) else { break }
             self.breaks = document.breaks
             self.set(clock: document.now, at: own)
+        case .watchers(let watchers, let stream):
+            guard self.face == .detail(stream) else { break }
+            self.watchers = watchers
         case .failed(let source, let fault): self.faults[source] = fault
         case .reached(let source): self.faults[source] = nil
         case .resized(let size):
@@ -270,6 +276,7 @@ package struct TopState: Sendable {
         case (.detail, .escape), (.detail, .enter), (.detail, .backspace), (.detail, .left):
             self.face = .streams
             self.breaks = nil
+            self.watchers = []
             return .load
         case (_, .character("?")), (_, .character("h")): self.face = .help
         case (.detail, _): break

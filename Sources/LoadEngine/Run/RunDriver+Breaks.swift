@@ -106,7 +106,7 @@ extension RunDriver {
                 at: loop.now + max(refusal.retryAfter, .milliseconds(100))
             )
         case .refused(let refusal): self.notPublished(publication, "\(refusal)")
-        case .list, .adList, .adLists: self.notPublished(publication, "the answer is another one")
+        case .list, .adList, .adLists, .cueRule: self.notPublished(publication, "the answer is another one")
         }
     }
 

@@ -116,4 +116,44 @@ struct SignalBookTests {
             #expect(seen.raw.count == most && seen.rawBytes == count)
         }
     }
+
+    private static func watched(_ reason: String, isUnusable: Bool = false, times: UInt32 = 1, at seconds: Double)
+        -> SeenSignal
+    {
+        let cue = BroadcastRequest.WatchReport.Cue(
+            isUnusable: isUnusable,
+            seen: "line \(seconds)",
+            reason: reason,
+            times: times
+        )
+        return SeenSignal(cue, of: Cues.source("encoder"), at: Sample.at(seconds))
+    }
+
+    @Test func `what watchers saw is one entry for each reason, with the newest words`() throws {
+        var book = SignalBook()
+        book.note(Self.watched("a repeat", times: 3, at: 1), on: Sample.stream)
+        book.note(Self.watched("unreadable", isUnusable: true, at: 2), on: Sample.stream)
+        book.note(Self.watched("a repeat", times: 2, at: 3), on: Sample.stream)
+        let kept = try #require(book[Sample.stream])
+        #expect(kept.signals.map(\.result) == [.unusable, .ignored])
+        #expect(kept.signals.map(\.times) == [1, 5] && kept.signals[1].text == "line 3.0")
+        let source = try #require(kept.sources[Cues.source("encoder")])
+        #expect(source.counts == [.ignored: 5, .unusable: 1] && source.refusedInARow == 1)
+        #expect(source.lastSignal == nil && source.lastRefusal == "unreadable")
+        let more = book.count(4, .ignored, of: Cues.source("encoder"), on: Sample.stream, at: Sample.at(4))
+        #expect(more.isEmpty)
+        #expect(book[Sample.stream]?.sources[Cues.source("encoder")]?.counts[.ignored] == 9)
+    }
+
+    @Test func `what watchers saw makes room for what the gateway decided`() throws {
+        var limits = SignalBook.Limits()
+        limits.signalsPerStreamMax = 2
+        var book = SignalBook(limits)
+        book.note(try Self.seen(at: 1), on: Sample.stream)
+        book.note(Self.watched("a", at: 2), on: Sample.stream)
+        book.note(Self.watched("b", at: 3), on: Sample.stream)
+        #expect(book[Sample.stream]?.signals.map(\.reason) == ["", "b"])
+        book.note(try Self.seen("encoder", "2", at: 4), on: Sample.stream)
+        #expect(book[Sample.stream]?.signals.map { $0.event?.description } == ["1", "2"])
+    }
 }

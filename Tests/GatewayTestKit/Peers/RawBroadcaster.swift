@@ -121,6 +121,7 @@ package final class RawBroadcaster: Sendable {
         case .refused(let refusal): throw PeerError.refused(refusal.description)
         case .list: throw PeerError.unexpected("a list")
         case .adList, .adLists: throw PeerError.unexpected("an ad list")
+        case .cueRule: throw PeerError.unexpected("a cue rule")
         }
     }
 

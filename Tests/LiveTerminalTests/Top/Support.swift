@@ -79,6 +79,21 @@ enum Said {
         )
     }
 
+    /// So many watchers; the second one is gone.
+    static func watchers(_ count: Int) throws -> [SignalListDocument.Watcher] {
+        let texts = (1...count)
+            .map { number in
+                let facts =
+                    number == 2
+                    ? #""state":"gone","reported":"2026-05-01T12:00:00.000000Z""#
+                    : #""state":"present","reported":"2026-05-01T12:00:09.000000Z","heard":"2026-05-01T12:00:02.000000Z""#
+                return
+                    #"{"watcher":"w\#(number)","source":"encoder","kind":"hls","address":"https://a.example/x","steady":true,"#
+                    + #""since":"2026-05-01T11:00:00.000000Z",\#(facts)}"#
+            }
+        return try self.read("[\(texts.joined(separator: ","))]")
+    }
+
     private static func read<Document: Decodable>(_ text: String) throws -> Document {
         try JSONDecoder().decode(Document.self, from: Data(text.utf8))
     }

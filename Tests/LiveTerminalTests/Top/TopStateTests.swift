@@ -183,6 +183,25 @@ struct TopStateTests {
         #expect(state.press(.escape) == .load && state.watched.count > 1)
     }
 
+    @Test func `the watchers of the stream that is looked at have a line each`() throws {
+        var state = try self.state()
+        state.press(.down, .enter)
+        state.apply(.breaks(try Said.breaks(), stream: "r2"))
+        state.apply(.watchers(try Said.watchers(1), stream: "r1"))
+        #expect(state.line("watched by") == nil, "of another stream")
+        state.apply(.watchers(try Said.watchers(1), stream: "r2"))
+        let line = try #require(state.line("watched by w1 for encoder (hls)"))
+        #expect(line.contains("heard 8s ago") && line.contains("https://a.example/x"))
+        state.apply(.watchers(try Said.watchers(2), stream: "r2"))
+        let gone = try #require(state.line("watched by w2 for encoder (hls)"))
+        #expect(gone.contains("GONE, reported 10s ago") && gone.contains("nothing came yet"))
+        state.apply(.watchers(try Said.watchers(5), stream: "r2"))
+        #expect(state.line("and 3 more watchers") != nil && state.line("GONE") != nil)
+        state.press(.escape)
+        state.press(.enter)
+        #expect(state.line("watched by") == nil)
+    }
+
     @Test func `keys that end, stop and draw anew`() throws {
         var state = try self.state()
         #expect(state.press(.character("q")) == .quit)

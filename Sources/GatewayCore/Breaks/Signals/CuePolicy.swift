@@ -23,9 +23,11 @@ package struct CuePolicy: Hashable, Sendable {
         package var programmeLateMax = Self.programmeLateMaxDefault
         /// Names of sources in their order of precedence; other sources come last.
         package var precedence: [SignalSource] = []
+        /// Which segments of SCTE-35 open and end a break; watchers of the streams ask for it.
+        package var segments = SegmentPolicy()
 
         package static let toleranceDefault = BreakSignals.toleranceDefault
-        package static let programmeLateMaxDefault: Duration = .seconds(120)
+        package static let programmeLateMaxDefault: Duration = .milliseconds(CueRule.programmeLateMillisecondsDefault)
         package static let safetyDurationDefault: Duration = .seconds(300)
 
         package init(streams: StreamPattern, list: AdListName) {
@@ -52,6 +54,22 @@ package struct CuePolicy: Hashable, Sendable {
 
     /// The rule for a stream; `nil`: its signals are refused.
     package func rule(for stream: StreamID) -> Rule? { self.rules.first { $0.streams.matches(stream) } }
+
+    /// The rule of a stream as watchers get it.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - reportInterval: how often they are to report.
+    /// - Returns: the rule, also where the policy has none.
+    package func cueRule(for stream: StreamID, reportInterval: Duration) -> CueRule {
+        let rule = self.rule(for: stream)
+        return CueRule(
+            isKnown: rule != nil,
+            segments: rule?.segments ?? SegmentPolicy(),
+            programmeLateMax: rule?.programmeLateMax ?? Rule.programmeLateMaxDefault,
+            reportInterval: reportInterval
+        )
+    }
 
     /// The streams whose breaks a list fills.
     package func streams(of list: AdListName) -> [StreamPattern] {

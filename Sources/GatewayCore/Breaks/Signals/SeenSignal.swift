@@ -65,7 +65,7 @@ package struct SeenSignal: Hashable, Sendable {
     /// How many bytes the source wrote.
     package let rawBytes: Int
     /// A sentence of the watcher about it; empty: a signal came without one.
-    package let text: String
+    package private(set) var text: String
     package let result: Result
     /// `nil`: the gateway did not decide about it.
     package var effect: SignalOutcome.Effect?
@@ -111,6 +111,34 @@ package struct SeenSignal: Hashable, Sendable {
         (self.first, self.last) = (now, now)
     }
 
+    /// Something that a watcher saw and made no signal of.
+    ///
+    /// - Parameters:
+    ///   - cue: as the watcher reports it.
+    ///   - source: the source.
+    ///   - now: when the report came.
+    package init(_ cue: BroadcastRequest.WatchReport.Cue, of source: SignalSource, at now: Timestamp) {
+        self.source = source
+        self.raw = []
+        self.rawBytes = 0
+        self.text = AuditLimits.cut(cue.seen, Self.sentenceBytesMax)
+        self.result = cue.isUnusable ? .unusable : .ignored
+        self.code = ""
+        self.reason = AuditLimits.cut(cue.reason, Self.sentenceBytesMax)
+        (self.first, self.last) = (now, now)
+        self.times = Int(cue.times)
+    }
+
+    /// Whether the gateway decided about it; otherwise a watcher did.
+    var isDecided: Bool { self.effect != nil }
+
+    /// Takes the newest of what is the same.
+    mutating func add(_ newer: SeenSignal) {
+        self.times += newer.times
+        self.last = max(self.last, newer.last)
+        self.text = newer.text
+    }
+
     var identity: Identity {
         Identity(
             source: self.source,
@@ -118,7 +146,8 @@ package struct SeenSignal: Hashable, Sendable {
             kind: self.kind,
             effect: self.effect,
             result: self.result,
-            text: self.effect == nil || self.effect == .refused ? "\(self.text) \(self.reason)" : self.text,
+            // What a watcher saw has lines and times in it: the reason is what makes it another thing.
+            text: self.effect == nil || self.effect == .refused ? self.reason : self.text,
             breakID: self.breakID,
             start: self.start,
             duration: self.duration

@@ -65,18 +65,52 @@ package struct SignalBook: Sendable {
     /// - Returns: the limits that were reached.
     @discardableResult
     package mutating func note(_ signal: SeenSignal, on stream: StreamID) -> [LimitName] {
+        let most = self.limits.signalsPerStreamMax
+        return self.change(stream, signal.source, at: signal.last) {
+            $0.keep(signal, most: most)
+            $0.sources[signal.source, default: SourceBook(heard: signal.last)].note(signal)
+        }
+    }
+
+    /// Changes what is kept of a source, with room for it.
+    private mutating func change(
+        _ stream: StreamID,
+        _ source: SignalSource,
+        at now: Timestamp,
+        _ change: (inout Stream) -> Void
+    ) -> [LimitName] {
         var reached: [LimitName] = []
         if !self.makeRoom(for: stream) { reached.append(.signalStreamsMax) }
-        var kept = self.streams[stream] ?? Stream(heard: signal.last)
+        var kept = self.streams[stream] ?? Stream(heard: now)
         self.streams[stream] = nil
-        kept.heard = max(kept.heard, signal.last)
-        kept.keep(signal, most: self.limits.signalsPerStreamMax)
-        if kept.sources[signal.source] == nil, !kept.makeRoom(forSources: self.limits.sourcesPerStreamMax) {
+        kept.heard = max(kept.heard, now)
+        if kept.sources[source] == nil, !kept.makeRoom(forSources: self.limits.sourcesPerStreamMax) {
             reached.append(.signalSourcesPerStreamMax)
         }
-        kept.sources[signal.source, default: SourceBook(heard: signal.last)].note(signal)
+        change(&kept)
         self.streams[stream] = kept
         return reached
+    }
+
+    /// Counts what a watcher saw and did not tell one by one.
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - result: their result.
+    ///   - source: the source.
+    ///   - stream: its stream.
+    ///   - now: when the report came.
+    /// - Returns: the limits that were reached.
+    package mutating func count(
+        _ count: Int,
+        _ result: SeenSignal.Result,
+        of source: SignalSource,
+        on stream: StreamID,
+        at now: Timestamp
+    ) -> [LimitName] {
+        self.change(stream, source, at: now) {
+            $0.sources[source, default: SourceBook(heard: now)].add(count, result, at: now)
+        }
     }
 
     /// Has a stream that was heard of longest ago make room for a new one.
@@ -95,12 +129,12 @@ extension SignalBook.Stream {
         let identity = signal.identity
         if let place = self.signals.lastIndex(where: { $0.identity == identity }) {
             var again = self.signals.remove(at: place)
-            again.times += signal.times
-            again.last = max(again.last, signal.last)
+            again.add(signal)
             self.signals.append(again)
             return
         }
-        if self.signals.count >= most { self.signals.removeFirst() }
+        // What watchers ignored is the first to go: it must not push out what the gateway decided.
+        if self.signals.count >= most { self.signals.remove(at: self.signals.firstIndex { !$0.isDecided } ?? 0) }
         self.signals.append(signal)
     }
 
@@ -140,6 +174,12 @@ package struct SourceBook: Hashable, Sendable {
 
     package init(heard: Timestamp) {
         self.heard = heard
+    }
+
+    /// Counts what a watcher did not tell one by one.
+    mutating func add(_ count: Int, _ result: SeenSignal.Result, at now: Timestamp) {
+        self.counts[result, default: 0] += count
+        self.heard = max(self.heard, now)
     }
 
     mutating func note(_ signal: SeenSignal) {
