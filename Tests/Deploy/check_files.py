@@ -335,6 +335,15 @@ class ContainerTests(unittest.TestCase):
         for option in json.loads(command)[2:]:
             self.assertIn(option, done.stdout)
 
+    def test_it_installs_the_libraries_that_the_gateway_is_linked_against(self):
+        from container import PACKAGES
+        done = subprocess.run(["readelf", "--dynamic", BINARY], capture_output=True, text=True, check=True)
+        needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", done.stdout)) & set(PACKAGES)
+        self.assertIn("libzmq.so.5", needed)
+        installed = set(re.search(r"apt-get install -y --no-install-recommends (.+) \\$", CONTAINERFILE.read_text(), re.M)[1].split())
+        # A development build has Swift's own libraries beside them.
+        self.assertEqual({PACKAGES[name] for name in needed} - installed, set())
+
     def test_every_path_that_it_copies_is_in_the_context(self):
         allowed = [line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")]
         for line in re.findall(r"^COPY (?!--from)(.+)$", CONTAINERFILE.read_text(), re.M):
