@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live demo-broadcast demo-cluster lint format check-imports generate reference docs docs-site api-diff \
-	test-tsan test-asan instructions test-javascript test-web web-crowd test-jetstream test-without-nats test-without-zeromq hostile crash jepsen watchers backups schedules fuzz fuzz-http \
+	test-tsan test-asan instructions test-javascript test-web web-crowd rolling test-jetstream test-without-nats test-without-zeromq hostile crash jepsen watchers backups schedules fuzz fuzz-http \
 	fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -72,6 +72,11 @@ test-web: ## measures web content of advertisements in WebKit
 web-crowd: build ## has 200 listeners in tabs of Chromium miss and count nothing twice, whatever happens to them; ten minutes
 	@scripts/setup.sh test
 	@$(with_flags) be_patient; export CUECAST_WEB_LISTENERS=200; scripts/end-to-end.sh WebCrowd
+
+rolling: build ## restarts three gateways on one log one after the other under 2,000 listeners: no break missed; two minutes
+	@scripts/setup.sh test
+	@$(with_flags) be_patient; swift build "$${swift_flags[@]}" --product cuecast-load; \
+	    export CUECAST_ROLLING_LISTENERS=2004; scripts/end-to-end.sh SharedLogRolling
 
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \

@@ -27,6 +27,7 @@ import peer_servers
 import peers
 import plot
 import rows
+import shared_figures
 from figures import BASELINE, OURS, Figure, Goal, Spread
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +52,24 @@ class OrderTests(unittest.TestCase):
         self.assertEqual(order, [OURS, BASELINE, BASELINE, OURS] * 2)
         self.assertEqual(found["rate"].ratios(), [10, 10, 10, 10])
         self.assertEqual(found["rate"].cpu, {OURS: [0.5] * 4, BASELINE: [0.5] * 4})
+
+
+class SharedLogTests(unittest.TestCase):
+    def test_a_rate_counts_while_all_gateways_answer(self):
+        # The first answers from 1 to 6, the second from 3 to 8.
+        samples = [(second, (min(max(second - 1, 0), 5), min(max(second - 3, 0), 5), 7)) for second in range(10)]
+        self.assertEqual(shared_figures.common_window(samples, 2), (4, 5))
+        self.assertEqual(shared_figures.common_window(samples, 1), (2, 5))
+
+    def test_gateways_that_never_answer_together_have_no_window(self):
+        samples = [(0, (0, 0)), (1, (5, 0)), (2, (5, 0)), (3, (5, 5))]
+        began, ended = shared_figures.common_window(samples, 2)
+        self.assertLess(ended, began)
+        with self.assertRaisesRegex(measuring.MeasurementError, "gateway 1 answered no acknowledgement"):
+            shared_figures.common_window(samples[:3], 2)
+
+    def test_rows_of_the_shared_log_are_registered(self):
+        self.assertLessEqual({"shared-append", "shared-notice", "shared-acknowledgements"}, set(rows.ROWS))
 
 
 class ArithmeticTests(unittest.TestCase):

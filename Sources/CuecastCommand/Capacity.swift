@@ -11,19 +11,26 @@ import SystemSupport
 
 struct Capacity: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Reckon what a gateway needs for so many listeners, and what ends first.",
+        abstract: "Reckon what a gateway, or several, need for so many listeners, and what ends first.",
         discussion: """
             Arithmetic from figures that were measured on one machine ('--figures' shows them with the row of 'make bench' that \
             gives them on yours). It reckons with the worst: every listener hears every break of its stream, around the clock, \
             and all streams begin a break at the same moment. Unless told otherwise this machine is what there is.
 
+            With '--gateways' several gateways share the load and one log on three servers of NATS. The machine is that of one \
+            gateway, which serves a share of the listeners while another one is away; lines with 'servers' are of the servers.
+
             Exit codes: 0 it fits, 1 something is used up (each line says so).
 
             Example: cuecast capacity --listeners 50000 --streams 20 --breaks-per-hour 4 --ads 3
+
+            Example: cuecast capacity --listeners 1000000 --streams 1000 --gateways 21
             """
     )
 
     @Option(help: "Listeners at the same time, on all streams together: 1 to 100000000.") var listeners: Int?
+    @Option(help: "Gateways that share one log: 1 to \(LimitName.gatewaysMax.value). (default: one on its own store)")
+    var gateways: Int?
     @Option(help: "Streams: 1 to 1000000.") var streams = 1
     @Option(help: "Breaks of each stream in an hour: above 0, at most 3600.") var breaksPerHour = 4.0
     @Option(help: "Advertisements in a break: 1 to 64.") var ads = 3
@@ -44,7 +51,7 @@ struct Capacity: ParsableCommand {
             ("listeners", listeners, 1...100_000_000), ("streams", self.streams, 1...1_000_000),
             ("ads", self.ads, 1...WireLimits.advertisementsPerBreakMax),
             ("joins-per-hour", self.joinsPerHour, 0...1_000_000_000), ("cores", self.cores, 1...4_096),
-            ("connections", self.connections, 1...2),
+            ("connections", self.connections, 1...2), ("gateways", self.gateways, 1...LimitName.gatewaysMax.value),
             ("descriptors", self.descriptors, 1...2_000_000_000),
         ]
         for (name, value, range) in whole {
@@ -72,7 +79,12 @@ struct Capacity: ParsableCommand {
             connectionsPerListener: self.connections,
             isEncrypted: self.tls
         )
-        let plan = CapacityPlan(wanted, on: self.machine, settings: CapacitySettings(GatewayConfiguration()))
+        let plan = CapacityPlan(
+            wanted,
+            on: self.machine,
+            settings: CapacitySettings(GatewayConfiguration()),
+            cluster: self.gateways.map { CapacityCluster(gateways: $0) }
+        )
         if self.output.isJSON {
             let document = PlanDocument(fits: plan.fits, first: plan.first?.resource, needs: plan.needs)
             try CommandOutput.say(json: document, isPretty: true)

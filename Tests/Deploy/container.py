@@ -74,8 +74,8 @@ def build(storage, base, binary, folder):
 
 
 #: The Debian packages of libraries beside those that every Debian has.
-PACKAGES = {"libcrypto.so.3": "libssl3", "libcurl.so.4": "libcurl4", "libsqlite3.so.0": "libsqlite3-0", "libssl.so.3": "libssl3",
-            "libstdc++.so.6": "libstdc++6", "libzmq.so.5": "libzmq5"}
+PACKAGES = {"libcrypto.so.3": "libssl3", "libcurl.so.4": "libcurl4", "libnats.so.3.4": "libnats3.4",
+            "libsqlite3.so.0": "libsqlite3-0", "libssl.so.3": "libssl3", "libstdc++.so.6": "libstdc++6", "libzmq.so.5": "libzmq5"}
 EVERYWHERE = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 

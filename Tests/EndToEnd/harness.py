@@ -113,6 +113,9 @@ class HeldPort:
 class Gateway:
     """A gateway process. It keeps its ports and its folder over a restart."""
 
+    #: The program that the next start runs.
+    binary = BINARY
+
     def __init__(self, *arguments):
         self.folder = tempfile.mkdtemp(prefix="cuecast-e2e.")
         # A listener of a test asks for nothing while the test does something else, and listens on.
@@ -126,7 +129,7 @@ class Gateway:
         flags = [flag for name in ("notices", "requests", "broadcast", "http")
                  for flag in ("--" + name, self.addresses[name])]
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--data-dir", self.folder + "/data", *flags, "--set", "logLevel=error", *self.arguments],
+            [self.binary, "serve", "--data-dir", self.folder + "/data", *flags, "--set", "logLevel=error", *self.arguments],
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("ready "), f"the gateway did not start: {line!r}"
@@ -227,7 +230,7 @@ class LoggedGateway(Gateway):
         flags = [flag for name in ("notices", "requests", "broadcast", "http")
                  for flag in ("--" + name, self.addresses[name])]
         with open(self.log, "a") as log:
-            self.process = subprocess.Popen([BINARY, "serve", "--data-dir", self.folder + "/data", *flags, *self.arguments],
+            self.process = subprocess.Popen([self.binary, "serve", "--data-dir", self.folder + "/data", *flags, *self.arguments],
                                             stdout=subprocess.PIPE, stderr=log, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("ready "), f"the gateway did not start: {line!r}"

@@ -26,6 +26,43 @@ class Capacity(unittest.TestCase):
         self.assertEqual(figures.returncode, 0)
         self.assertIn(figures.stdout, page)
 
+    def test_the_page_about_a_million_listeners_shows_what_the_command_prints(self):
+        with open(os.path.join(ROOT, "docs/operations/size.md")) as file:
+            page = file.read()
+        commands = re.findall(r"```\n\$ cuecast capacity (.*)\n((?s:.*?))\n```", page)
+        self.assertTrue(commands)
+        for command, shown in commands:
+            done = capacity(*shlex.split(command))
+            self.assertEqual((done.returncode, done.stdout.rstrip()), (0, shown), done.stderr)
+        # Each line of the table of gateways is what the command says of so many.
+        [case] = re.findall(r"`cuecast capacity (--listeners 1000000 [^`]*) --gateways N`", page)
+        columns = ["listeners", "cores, on average", "memory", "open files (LimitNOFILE)", "network, the bus to a gateway",
+                   "servers: network, all together"]
+        rows = re.findall(r"^\| (\d[\d,]*) \| (.*) \|$", page, re.M)
+        self.assertGreater(len(rows), 3)
+        for gateways, shown in rows:
+            gateways = int(gateways.replace(",", ""))
+            needs = {each["resource"]: each["amount"] for each in json.loads(
+                capacity(*shlex.split(case), "--gateways", str(gateways), *MACHINE, "--json").stdout)["needs"]}
+            needs["listeners"] = -(-1_000_000 // max(1, gateways - 1))
+            for column, text in zip(columns, shown.split(" | "), strict=True):
+                number, _, unit = text.replace(",", "").partition(" ")
+                factor = {"": 1, "MB": 1e6, "GB": 1e9, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
+                self.assertLess(abs(float(number) * factor / needs[column] - 1), 0.06, f"{gateways} gateways: {column}")
+
+    def test_the_lines_of_a_cluster_are_of_one_gateway_and_of_the_servers(self):
+        case = ("--listeners", "60000", "--streams", "10", *MACHINE, "--json")
+        alone, share = (json.loads(capacity(*words).stdout) for words in (
+            ("--listeners", "30000", *case[2:]), (*case, "--gateways", "3")))
+        amounts = [{each["resource"]: each["amount"] for each in document["needs"]} for document in (alone, share)]
+        # Two of three serve: 30,000 listeners each.
+        for resource in ("memory", "open files (LimitNOFILE)", "batch requests at the break"):
+            self.assertEqual(amounts[0][resource], amounts[1][resource])
+        self.assertIn("servers: disk of each, a day", amounts[1])
+        self.assertNotIn("the event log (log.bytesMax)", amounts[1])
+        for count, code in (("0", 64), ("1025", 64), ("1", 0), ("1024", 0)):
+            self.assertEqual(capacity("--listeners", "1000", "--gateways", count, *MACHINE).returncode, code, count)
+
     def test_the_exit_code_says_whether_it_fits(self):
         case = ("--streams", "3", "--breaks-per-hour", "6", "--ads", "2", *MACHINE, "--json")
         small = capacity("--listeners", "1000", *case)

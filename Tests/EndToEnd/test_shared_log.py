@@ -19,8 +19,8 @@ KINDS = ("delivered", "played", "ignored", "failed", "unknown", "contradictions"
 class SharedGateway(LoggedGateway):
     """A gateway of a shared log; `keys_of` is the one whose signing keys it has."""
 
-    def __init__(self, folder, servers, *arguments, keys_of=None):
-        self.keys_of = keys_of
+    def __init__(self, folder, servers, *arguments, keys_of=None, binary=BINARY):
+        self.keys_of, self.binary = keys_of, binary
         super().__init__(folder, "--set", f"jetstream.servers={servers.addresses}", "--set", "jetstream.syncAlways=true",
                          *arguments)
 
@@ -92,10 +92,10 @@ class SharedLogCase(unittest.TestCase):
         self.addCleanup(servers.close)
         return servers
 
-    def gateway(self, servers, *arguments, keys_of=None):
+    def gateway(self, servers, *arguments, keys_of=None, binary=BINARY):
         folder = f"{servers.folder}/gateway-{len(os.listdir(servers.folder))}"
         os.makedirs(folder)
-        gateway = SharedGateway(folder, servers, *arguments, keys_of=keys_of)
+        gateway = SharedGateway(folder, servers, *arguments, keys_of=keys_of, binary=binary)
         self.addCleanup(gateway.close)
         return gateway
 

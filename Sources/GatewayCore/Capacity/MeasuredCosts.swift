@@ -108,6 +108,25 @@ extension MeasuredCost {
         row: "acknowledgements"
     )
 
+    package static let ledgerRowTime = MeasuredCost(
+        name: "CPU of a row in the ledger",
+        value: 1.69,
+        unit: "µs",
+        row: "projection"
+    )
+    package static let ledgerRowRate = MeasuredCost(
+        name: "rows in the ledger at most, a second",
+        value: 540_921,
+        unit: "",
+        row: "projection"
+    )
+    package static let sharedAppendRate = MeasuredCost(
+        name: "records of 30 kB that three servers take, a second",
+        value: 2_500,
+        unit: "",
+        row: "shared-append"
+    )
+
     // Bytes on the wire, with the headers of TCP and IP.
     package static let idleTraffic = MeasuredCost(
         name: "sent to and by an idle listener, a second",
@@ -164,7 +183,8 @@ extension MeasuredCost {
     package static let all: [MeasuredCost] = [
         .gatewayMemory, .listenerMemory, .connectionMemory, .tlsMemory, .breakMemory, .idleListenerTime, .joinTime,
         .tlsJoinTime, .breakTime, .advertisementTime, .noticeTime, .tlsNoticeTime, .batchRate, .tlsBatchShare,
-        .acknowledgementRate, .idleTraffic, .breakTraffic, .advertisementTraffic, .breakLog, .advertisementLog,
+        .acknowledgementRate, .ledgerRowTime, .ledgerRowRate, .sharedAppendRate,
+        .idleTraffic, .breakTraffic, .advertisementTraffic, .breakLog, .advertisementLog,
         .breakLedger, .advertisementLedger, .totalsLedger,
     ]
 }

@@ -108,10 +108,14 @@ extension SimulatedListener {
         }
     }
 
-    private func count(_ join: ScannedJoin, now: Microseconds, world: inout LoadWorld) {
+    private mutating func count(_ join: ScannedJoin, now: Microseconds, world: inout LoadWorld) {
         world.statistics.second(now) { $0.joins += 1 }
         guard !self.hasJoined else {
             world.statistics.counts.rejoined += 1
+            if self.lostAt != .max, !self.isUnmeasured {
+                world.statistics.away.record(intended: self.lostAt, began: self.openBegan, ended: now)
+            }
+            self.lostAt = .max
             return
         }
         world.statistics.counts.joined += 1

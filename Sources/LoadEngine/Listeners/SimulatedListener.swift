@@ -126,6 +126,8 @@ package struct SimulatedListener: Sendable {
     var openIntended: Microseconds = 0
     var openBegan: Microseconds = 0
     var connectedAt: Microseconds = 0
+    /// When it lost its connection and had joined before; `.max`: it has it, or has joined again since.
+    var lostAt: Microseconds = .max
     var failures: UInt8 = 0
     var unanswered: UInt8 = 0
     /// How long after its last request the next one is made, so that its lease does not end; 0: it has none. (ms)
@@ -246,6 +248,8 @@ extension SimulatedListener {
 
     mutating func lose(now: Microseconds, in world: inout LoadWorld) -> Actions {
         world.statistics.counts.connectionsLost += 1
+        // A connection that is lost again before it could join makes the listener's absence no shorter.
+        if self.hasJoined, self.lostAt == .max { self.lostAt = now }
         self.phase = .waiting
         self.phaseDeadline = now + self.backoff(in: world)
         self.early.removeAll(keepingCapacity: true)

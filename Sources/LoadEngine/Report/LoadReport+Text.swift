@@ -39,6 +39,7 @@ extension LoadReport {
             ("connect", "from its turn until both connections are there", self.latency.connect),
             ("handshake", "from when a connection was begun until TLS and ZMTP are done", self.latency.handshake),
             ("join", "from then until the gateway has let it join", self.latency.join),
+            ("away", "from a lost connection until the listener has joined again", self.latency.away),
             ("notice", "from when it was to be sent until a listener has it", self.latency.notice),
             ("batch", "from the listener's slot until it has its batch", self.latency.batch),
             ("acknowledge", "from when it was planned until it is confirmed", self.latency.acknowledge),

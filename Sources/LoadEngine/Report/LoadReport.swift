@@ -32,6 +32,7 @@ package struct LoadReport: Codable, Hashable, Sendable {
         package var connect: Latency
         package var handshake: Latency
         package var join: Latency
+        package var away: Latency
         package var notice: Latency
         package var batch: Latency
         package var acknowledge: Latency
@@ -43,6 +44,7 @@ package struct LoadReport: Codable, Hashable, Sendable {
             case connect
             case handshake
             case join
+            case away
             case notice
             case batch
             case acknowledge
@@ -248,6 +250,7 @@ extension LoadReport {
             connect: Latency(statistics.connect),
             handshake: Latency(statistics.handshake),
             join: Latency(statistics.join),
+            away: Latency(statistics.away),
             notice: Latency(statistics.notice),
             batch: Latency(statistics.batch),
             acknowledge: Latency(statistics.acknowledge),

@@ -123,7 +123,10 @@ extension RunDriver {
         }
         if self.settings.follows {
             guard let breaks = self.settings.breaks else { return false }
-            return self.world.streams.allSatisfy { stream in stream.breaks.count { $0.tally.notices > 0 } >= breaks }
+            // Where a gateway was away while a break was announced, its listeners know it from the answers to their joins alone.
+            return self.world.streams.allSatisfy { stream in
+                stream.breaks.count { $0.tally.notices > 0 || $0.tally.batches > 0 } >= breaks
+            }
         }
         guard let last = self.plan.count > 0 ? self.plan.planned(self.plan.count - 1) : nil else { return false }
         guard self.nextPublication == self.plan.count else { return false }

@@ -101,6 +101,8 @@ package struct RunStatistics: Codable, Sendable {
     /// Of each connection, from when it was begun.
     package var handshake = LatencyRecord()
     package var join = LatencyRecord()
+    /// Of each listener that lost its connection after it had joined: until it had joined again.
+    package var away = LatencyRecord()
     package var notice = LatencyRecord()
     package var batch = LatencyRecord()
     package var acknowledge = LatencyRecord()
@@ -143,6 +145,7 @@ package struct RunStatistics: Codable, Sendable {
         self.connect.merge(other.connect)
         self.handshake.merge(other.handshake)
         self.join.merge(other.join)
+        self.away.merge(other.away)
         self.notice.merge(other.notice)
         self.batch.merge(other.batch)
         self.acknowledge.merge(other.acknowledge)

@@ -323,10 +323,20 @@ struct SimulatedListenerTests {
         try stage.wakeAtDeadline()
         #expect(stage.now - lost <= 250_000, "the first wait is at most a quarter of a second")
         #expect(stage.pending.contains(.connect))
+        // It is away until it has joined, however many connections it loses before.
+        stage.connect()
+        stage.pending.formUnion(stage.listener.disconnected(now: stage.now, in: &stage.world))
+        try stage.wakeAtDeadline()
+        #expect(stage.world.statistics.away.intended.totalCount == 0)
         stage.connect()
         stage.prove()
+        let request = stage.now
         try stage.exchange()
         #expect(stage.counts.rejoined == 1 && stage.counts.noticesRecovered == 1)
+        #expect(stage.counts.connectionsLost == 2)
+        let away = stage.world.statistics.away.intended
+        #expect(away.totalCount == 1)
+        #expect(away.max >= UInt64(request - lost) && away.max <= UInt64(stage.now - lost) * 101 / 100)
         #expect(stage.gateway.outcomes.count == 6)
         #expect(stage.listener.isSettled(in: stage.world))
         #expect(stage.findings.isEmpty, "what was missed while there was no connection is no fault")

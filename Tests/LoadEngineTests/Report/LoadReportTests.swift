@@ -125,7 +125,7 @@ struct LoadReportTests {
             "facts.options.name", "facts.options.value", "facts.gateway", "facts.gateway.name", "facts.gateway.value",
             "facts.began", "facts.processes", "facts.own_cpu_seconds",
         ]
-        for kind in ["connect", "handshake", "join", "notice", "batch", "acknowledge", "publish", "tool_lag"] {
+        for kind in ["connect", "handshake", "join", "away", "notice", "batch", "acknowledge", "publish", "tool_lag"] {
             let place = "latency.\(kind)"
             expected.formUnion([place, "\(place).count", "\(place).curve", "\(place).service_curve"])
             for measure in ["intended_us", "service_us"] {
