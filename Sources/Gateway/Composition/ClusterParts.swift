@@ -32,7 +32,11 @@ struct ClusterParts: Sendable {
     ) throws {
         guard let bus else { return nil }
         let cluster = ClusterHolder(
-            GatewayCluster(own: common.instance, goneAfter: configuration.gatewayGoneAfter),
+            GatewayCluster(
+                own: common.instance,
+                goneAfter: configuration.gatewayGoneAfter,
+                lateBounds: configuration.gatewayLate
+            ),
             own: live
         )
         self.bus = bus

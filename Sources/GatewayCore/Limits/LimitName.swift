@@ -30,6 +30,8 @@ package enum LimitName: String, CaseIterable, Sendable {
     case fragmentsPerMessageMax
     case framesPerMessageMax
     case gatewaysMax
+    case gatewayLateAfter
+    case gatewayLateRecordsMax
     case httpAnswerBytesMax
     case httpBodyBytesMax
     case httpConnectionsMax
@@ -166,6 +168,10 @@ extension LimitName {
         case .httpAnswerBytesMax:
             .init(
                 64 * 1_048_576,
+        case .gatewayLateAfter:
+            .init(10_000, .milliseconds, whenReached: "the alarm `gatewayLate` is raised", alerts: false)
+        case .gatewayLateRecordsMax:
+            .init(10_000, of: "records", whenReached: "the alarm `gatewayLate` is raised", alerts: false)
                 .bytes,
                 whenReached: "the connections whose peers have not read for longest are closed"
             )
