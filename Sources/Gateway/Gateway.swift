@@ -136,6 +136,7 @@ package struct Gateway: Sendable {
         )
         let broadcasters = try BroadcasterParts(
             configuration,
+        if let cluster { listeners.overview.count(cluster.cluster) }
             sockets: sockets.broadcast,
             log: log,
             keys: keyParts,
