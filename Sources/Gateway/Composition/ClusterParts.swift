@@ -9,6 +9,8 @@ struct ClusterParts: Sendable {
     private let bus: GatewayBusParts
     /// The other gateways, as far as they are known.
     let cluster: ClusterHolder
+    /// Asks the others, and answers them.
+    let questions: ClusterQuestions
     /// Compares the board with those of the others.
     let digests: BoardDigests
     /// Leaves snapshots for gateways that begin; `nil`: the log has no place for them.
@@ -41,6 +43,7 @@ struct ClusterParts: Sendable {
         )
         self.bus = bus
         self.cluster = cluster
+        self.questions = ClusterQuestions(bus: bus.bus, cluster: cluster, common: common)
         let snapshots = log.parts.archive.map { archive in
             SnapshotWriter(
                 archive,
@@ -84,6 +87,7 @@ struct ClusterParts: Sendable {
     ) -> [any Service] {
         (self.snapshots.map { [$0] } ?? []) + [
             ThreadedService(self.digests, on: self.thread),
+            self.questions,
             ClusterService(
                 ClusterService.Tools(
                     bus: self.bus,

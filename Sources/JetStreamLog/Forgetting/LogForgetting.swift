@@ -264,7 +264,9 @@ package final class LogForgetting: Sendable {
 
     private func serversBehind() throws(NATSError) -> [String] {
         var streams = Lane.acknowledgementLanes.map { (self.names.stream(of: $0), self.names.subject(of: $0)) }
-        if try self.connection.hasForgottenStream(self.names) { streams.append((self.stream, self.names.forgotten.all)) }
+        if try self.connection.hasForgottenStream(self.names) {
+            streams.append((self.stream, self.names.forgotten.all))
+        }
         var away: Set<String> = []
         for (stream, subject) in streams {
             let facts = try PatientCall.answered { () throws(NATSError) in
