@@ -12,6 +12,9 @@ struct Audit: AsyncParsableCommand {
             The audit lists every request for a change, refused ones too, the newest first: changes of breaks by ZeroMQ and HTTP, \
             reloads, and the commands of the gateway's machine that change something.
 
+            Each gateway keeps what it was asked itself. One of several on a shared log asks all of them, and names those that do not \
+            answer within 3 s; --this-gateway asks no other one.
+
             The gateway may ask for a token with the scope read, as 'cuecast report' does.
 
             --since and --until are about when a change was asked for, by the gateway's clock.
@@ -26,6 +29,7 @@ struct Audit: AsyncParsableCommand {
     @Option(help: "Only what this broadcaster asked for.") var broadcaster: String?
     @OptionGroup var period: PeriodOptions
     @Option(help: "At most so many lines, the newest first; 1 to 100000.") var limit = 100
+    @Flag(help: "Several gateways: only what this one was asked.") var thisGateway = false
     @OptionGroup var output: OutputOptions
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
@@ -46,6 +50,8 @@ struct Audit: AsyncParsableCommand {
         case .json: BreakPrinter.printJSON(document)
         case .table: CommandOutput.say(Self.table(document))
         }
+        for each in document.unanswered ?? [] { complain("the lines of \(each.gateway) are missing: \(each.reason)") }
+        if !(document.unanswered ?? []).isEmpty { throw CommandExit.checkFailed }
     }
 
     /// As many pages as it takes.
@@ -53,38 +59,58 @@ struct Audit: AsyncParsableCommand {
         var all: AuditDocument?
         while true {
             let missing = self.limit - (all?.entries.count ?? 0)
-            let page = try await gateway.document(
-                AuditDocument.self,
-                OperatorGateway.target(
-                    "/v1/audit",
-                    [
-                        ("stream", self.stream), ("break", self.breakID), ("broadcaster", self.broadcaster),
-                        ("before", all?.before.map { String($0) }), ("limit", String(min(missing, 500))),
-                    ] + self.period.query
-                )
-            )
+            var query: [(String, String?)] = [
+                ("stream", self.stream), ("break", self.breakID), ("broadcaster", self.broadcaster),
+                ("before", all?.before.map { String($0) }), ("limit", String(min(missing, 500))),
+                ("allGateways", self.thisGateway ? nil : "true"),
+            ]
+            for (name, value) in self.period.query {
+                // Of several gateways, the next page begins at an instant.
+                let isEnd = name == "to"
+                query.append((name, (isEnd ? all?.to : nil) ?? value))
+            }
+            let page = try await gateway.document(AuditDocument.self, OperatorGateway.target("/v1/audit", query))
             var document = all ?? page
             if all != nil { document.entries += page.entries }
-            document.before = page.before
-            guard document.before != nil, document.entries.count < self.limit, !page.entries.isEmpty else {
+            (document.before, document.to) = (page.before, page.to)
+            // A gateway whose lines are missing on one page counts as one that did not answer.
+            document.unanswered = Self.joined(all?.unanswered, page.unanswered)
+            guard document.before != nil || document.to != nil, document.entries.count < self.limit,
+                !page.entries.isEmpty
+            else {
                 return document
             }
             all = document
         }
     }
 
+    private static func joined(
+        _ before: [AuditDocument.Unanswered]?,
+        _ now: [AuditDocument.Unanswered]?
+    ) -> [AuditDocument.Unanswered]? {
+        guard let now else { return before }
+        let known = before ?? []
+        return known + now.filter { each in !known.contains { $0.gateway == each.gateway } }
+    }
+
     static func table(_ document: AuditDocument) -> String {
+        // One of several gateways says which one was asked.
+        let isOfSeveral = document.gateways ?? 1 > 1
         var table = TextTable(
-            ["AT", "BY", "FROM", "ACTION", "STREAM", "BREAK", "OUTCOME", "REVISION", "SENTENCE"],
-            numbers: [7]
+            (isOfSeveral ? ["GATEWAY"] : [])
+                + ["AT", "BY", "FROM", "ACTION", "STREAM", "BREAK", "OUTCOME", "REVISION", "SENTENCE"],
+            numbers: [isOfSeveral ? 8 : 7]
         )
         for each in document.entries {
-            table.add([
+            var row = isOfSeveral ? [each.gateway ?? "-"] : []
+            row += [
                 each.at, each.by ?? "-", each.entrance + (each.address.map { " \($0)" } ?? ""), each.action,
                 each.stream ?? "-", each.break ?? "-", each.code ?? each.outcome, each.revision.map { "\($0)" } ?? "-",
                 each.sentence ?? "",
-            ])
+            ]
+            table.add(row)
         }
-        return table.text + (document.before == nil ? "" : "\nthere are older lines: raise --limit")
+        return table.text
+            + (document.before == nil && document.to == nil ? "" : "\nthere are older lines: raise --limit")
     }
 }

@@ -46,6 +46,8 @@ struct SharedForget {
 
         var done = false
         var dryRun = false
+        /// How many sessions the command worked on.
+        var sessions = 0
         /// How many sessions are not forgotten everywhere.
         var pending = 0
         /// How many records have another one in their place now; of a dry run: how many name the session.
@@ -78,11 +80,13 @@ struct SharedForget {
         } else {
             lines.append("\(document.records) records have other names now")
             if let reason = document.reason { lines.append("not done: \(reason)") }
-            lines.append(
-                document.done
-                    ? "forgotten at all gateways; the servers' own journals keep what was erased for up to 3 minutes, or until they are restarted"
-                    : "\(document.pending) sessions are not forgotten everywhere"
-            )
+            if document.done {
+                lines.append(
+                    "forgotten at all gateways; the servers' own journals keep what was erased for up to 3 minutes"
+                )
+            } else if document.pending > 0 {
+                lines.append("\(document.pending) sessions are not forgotten everywhere")
+            }
         }
         return lines
     }
@@ -91,15 +95,27 @@ struct SharedForget {
 #if JetStream
 extension SharedForget {
     private static let lookInterval: Duration = .milliseconds(500)
+    private static let notOrdered =
+        "the order to forget the session is not in the log for certain: run the command again with --session"
+    private static let ordered = "the order to forget the session is in the log: go on with --continue"
 
     private func document() async throws -> Document {
         try await ClusterAccess.telling {
-            let log = try await LogForgetting.open(
-                self.settings.access(as: "cuecast-forget"),
-                names: self.settings.names
-            )
             var document = Document()
             document.dryRun = self.isDry
+            let log: LogForgetting
+            var order: (order: ForgettingOrder, wasKnown: Bool)?
+            do throws(NATSError) {
+                log = try await LogForgetting.open(
+                    self.settings.access(as: "cuecast-forget"),
+                    names: self.settings.names
+                )
+                if let session, !self.isDry { order = try await log.begin(session, at: SigningKeys.now) }
+            } catch {
+                // --continue would not know of it.
+                if self.session != nil, !self.isDry { complain(Self.notOrdered) }
+                throw error
+            }
             if self.isDry, let session {
                 document.records = try await log.count(session)
                 return document
@@ -108,23 +124,40 @@ extension SharedForget {
                 let pending = try await log.orders.read().pending
                 document.serversAway = try await log.serversAway()
                 try await self.note(pending, log, &document)
-                document.pending = pending.count
+                (document.sessions, document.pending) = (pending.count, pending.count)
                 document.done = pending.isEmpty
                 return document
             }
-            for each in self.options.without { try await log.drop(each) }
-            try await self.forget(log, &document)
+            do {
+                for each in self.options.without { try await log.drop(each) }
+                try await self.forget(log, order, &document)
+            } catch let error as NATSError {
+                if order != nil { complain(Self.ordered) }
+                throw error
+            }
             return document
         }
     }
 
-    private func forget(_ log: LogForgetting, _ document: inout Document) async throws {
-        var wasKnown = true
-        if let session { wasKnown = try await log.begin(session, at: SigningKeys.now).wasKnown }
+    private func forget(
+        _ log: LogForgetting,
+        _ ordered: (order: ForgettingOrder, wasKnown: Bool)?,
+        _ document: inout Document
+    ) async throws {
         let begun = ContinuousClock.now
         let deadline = begun + .seconds(self.options.wait)
         // Refused first: what a gateway has under way comes into the log before it says so. Those that are away are waited for by half.
-        var orders = try await log.orders.read().pending
+        var orders = try await log.pending(at: SigningKeys.now)
+        document.sessions = orders.count
+        if let ordered, !orders.contains(where: { $0.number == ordered.order.number }) {
+            document.reason = "another command goes on with it: see --status"
+            return
+        }
+        guard !orders.isEmpty else {
+            document.reason =
+                "no session is being forgotten. Was an earlier command cut off before the order was in the log? Run it again with --session"
+            return
+        }
         let haveRefused = try await self.wait(until: begun + .seconds(self.options.wait) / 2) {
             try await self.note(orders, log, &document)
             return document.gateways.allSatisfy(\.refused)
@@ -161,7 +194,7 @@ extension SharedForget {
                 "a server went away meanwhile, and may keep what was erased: start it on an empty folder, and go on with --continue"
             return
         }
-        guard wasKnown else {
+        guard ordered?.wasKnown ?? true else {
             document.reason =
                 "gateways of this log tell from now on that they are there: go on with --continue in a minute"
             return
@@ -178,7 +211,7 @@ extension SharedForget {
     ) async throws {
         let swept = try await log.sweep(orders)
         document.records += swept.records
-        for place in orders.indices where orders[place].erased == nil || swept.records > 0 {
+        for place in orders.indices where swept.hasToBeTold(of: orders[place]) {
             orders[place].erased = try await log.markErased(orders[place], through: swept.heads)
         }
     }

@@ -52,6 +52,8 @@ package struct Gateway: Sendable {
     private let drain: GatewayDrain
     /// The other gateways of the log, as far as they are known; `nil`: this one has it for itself.
     let cluster: ClusterHolder?
+    /// Asks the other gateways of the log, and answers them; `nil`: it has its log for itself.
+    package let questions: ClusterQuestions?
     private let order: ServiceOrder
 
     /// All services of the gateway.
@@ -134,6 +136,7 @@ package struct Gateway: Sendable {
             live: listeners.live,
             common: common
         )
+        if let cluster { listeners.overview.count(cluster.cluster) }
         let broadcasters = try BroadcasterParts(
             configuration,
             sockets: sockets.broadcast,
@@ -244,6 +247,7 @@ package struct Gateway: Sendable {
         self.followers = followers
         self.drain = drain
         self.cluster = cluster?.cluster
+        self.questions = cluster?.questions
         self.order = order
     }
 

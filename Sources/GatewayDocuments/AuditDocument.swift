@@ -9,6 +9,7 @@ package import GatewayCore
 /// Keys that do not apply are absent. Instants are RFC 3339 in UTC; the names of the keys are a contract.
 package struct AuditDocument: GatewayDocument {
     package struct Entry: GatewayDocument {
+        package var gateway: String?
         package var number: Int64
         package var at: String
         package var by: String?
@@ -26,7 +27,8 @@ package struct AuditDocument: GatewayDocument {
         package static let documentDescription = DocumentDescription(
             name: "AuditEntry",
             fields: [
-                DocumentField("number", .count, "Counted from 1; what `before` takes."),
+                .optional("gateway", .text, "Which gateway was asked, where all were: its run."),
+                DocumentField("number", .count, "Counted from 1 at each gateway; what `before` takes."),
                 DocumentField("at", .instant, "When the answer was given, by the gateway's clock."),
                 .optional("by", .text, "Who asked; absent where askers are not told apart."),
                 DocumentField(
@@ -55,16 +57,50 @@ package struct AuditDocument: GatewayDocument {
         )
     }
 
+    /// A gateway that was asked, and whose lines are missing.
+    package struct Unanswered: GatewayDocument {
+        package var gateway: String
+        package var reason: String
+
+        package init(gateway: String, reason: String) { (self.gateway, self.reason) = (gateway, reason) }
+
+        package static let documentDescription = DocumentDescription(
+            name: "AuditUnanswered",
+            fields: [
+                DocumentField("gateway", .text, "Its name for people."),
+                DocumentField("reason", .text, "Why its lines are missing, in a sentence."),
+            ]
+        )
+    }
+
     package var now: String
     package var entries: [Entry]
     package var before: Int64?
+    package var to: String?
+    package var gateways: Int?
+    package var unanswered: [Unanswered]?
 
     package static let documentDescription = DocumentDescription(
         name: "Audit",
         fields: [
             DocumentField("now", .instant, "The gateway's clock."),
             DocumentField("entries", .array(of: .document(Entry.self)), "The newest first."),
-            .optional("before", .count, "The value of `before` for the next page; absent on the last one."),
+            .optional(
+                "before",
+                .count,
+                "The value of `before` for the next page; absent on the last one, and where all gateways were asked."
+            ),
+            .optional(
+                "to",
+                .instant,
+                "Where all gateways were asked: the value of `to` for the next page; absent on the last one."
+            ),
+            .optional("gateways", .count, "How many gateways were asked, with this one, where all were."),
+            .optional(
+                "unanswered",
+                .array(of: .document(Unanswered.self)),
+                "Where all gateways were asked: those whose lines are missing."
+            ),
         ]
     )
 
@@ -72,6 +108,7 @@ package struct AuditDocument: GatewayDocument {
         now: "2026-05-01T12:00:00.000000Z",
         entries: [
             Entry(
+                gateway: nil,
                 number: 18,
                 at: "2026-05-01T11:59:50.000000Z",
                 by: "studio",
@@ -101,11 +138,53 @@ extension AuditDocument {
         self.entries = records.prefix(limit).map { Entry($0) }
         self.before = records.count > limit ? self.entries.last?.number : nil
     }
+
+    /// The lines of several gateways as one list, the newest first.
+    ///
+    /// - Parameters:
+    ///   - pages: of each gateway that answered, by its run: its newest lines, at most `limit`.
+    ///   - unanswered: the others.
+    ///   - limit: the most on a page.
+    ///   - now: the clock of the gateway that was asked.
+    package init(
+        merging pages: [(gateway: String, page: AuditDocument)],
+        unanswered: [Unanswered],
+        limit: Int,
+        at now: Timestamp
+    ) {
+        let all =
+            pages.flatMap { gateway, page in
+                page.entries.map { entry in
+                    var entry = entry
+                    entry.gateway = gateway
+                    return entry
+                }
+            }
+            // RFC 3339 in UTC with as many digits each time: the order of the texts is that of the instants.
+            .sorted { ($0.at, $0.gateway ?? "", $0.number) > ($1.at, $1.gateway ?? "", $1.number) }
+        self.now = now.description
+        self.gateways = pages.count + unanswered.count
+        self.unanswered = unanswered
+        guard all.count > limit || pages.contains(where: { $0.page.before != nil }) else {
+            self.entries = all
+            return
+        }
+        var entries = all.prefix(limit)
+        // Lines of the last instant may be missing: they come on the next page, all of them.
+        if let last = entries.last?.at, let first = entries.first?.at, first != last {
+            entries = entries.prefix { $0.at != last }
+            self.to = Timestamp(rfc3339: last).map { $0.advanced(microseconds: 1).description }
+        } else {
+            self.to = entries.last?.at
+        }
+        self.entries = Array(entries)
+    }
 }
 
 extension AuditDocument.Entry {
     fileprivate init(_ each: NumberedAuditRecord) {
         let record = each.record
+        self.gateway = nil
         self.number = each.number
         self.at = record.at.description
         self.by = record.principal.orNil

@@ -118,7 +118,9 @@ package struct GatewayEventDocument: GatewayDocument {
 
     package var at: String
     package var listeners: Int
+    package var listenersHere: Int
     package var listenersHTTP: Int
+    package var gateways: Int
     package var streams: Int
     package var breaksRunning: Int
     package var rates: Rates
@@ -136,7 +138,9 @@ package struct GatewayEventDocument: GatewayDocument {
     package init(
         at: Timestamp,
         listeners: Int,
+        listenersHere: Int,
         listenersHTTP: Int,
+        gateways: Int,
         streams: Int,
         breaksRunning: Int,
         rates: Rates,
@@ -153,7 +157,9 @@ package struct GatewayEventDocument: GatewayDocument {
     ) {
         self.at = at.description
         self.listeners = listeners
+        self.listenersHere = listenersHere
         self.listenersHTTP = listenersHTTP
+        self.gateways = gateways
         self.streams = streams
         self.breaksRunning = breaksRunning
         self.rates = rates
@@ -173,8 +179,10 @@ package struct GatewayEventDocument: GatewayDocument {
         name: "GatewayEvent",
         fields: [
             DocumentField("at", .instant, "The gateway's clock."),
-            DocumentField("listeners", .count),
-            DocumentField("listenersHTTP", .count, "Of `listeners`: how many hear notices over HTTP."),
+            DocumentField("listeners", .count, "At all gateways of the log."),
+            DocumentField("listenersHere", .count, "Of `listeners`: how many listen at this gateway."),
+            DocumentField("listenersHTTP", .count, "Of `listenersHere`: how many hear notices over HTTP."),
+            DocumentField("gateways", .count, "Of the log, with this one; 0: it has the log for itself."),
             DocumentField("streams", .count, "Those with a listener or a break."),
             DocumentField("breaksRunning", .count),
             DocumentField("rates", .document(Rates.self)),

@@ -48,7 +48,7 @@ package struct StreamListDocument: GatewayDocument {
             name: "Stream",
             fields: [
                 DocumentField("stream", .stream),
-                DocumentField("listeners", .count, "How many sessions listen now."),
+                DocumentField("listeners", .count, "How many sessions listen now, at all gateways of the log."),
                 .orNull("running", .document(Break.self)),
                 .orNull("next", .document(Break.self)),
             ]

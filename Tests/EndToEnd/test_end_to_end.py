@@ -47,7 +47,7 @@ from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with thes
 from test_radio_start import RadioStart  # noqa: F401 (its tests run with these)
 from test_real_encoder import RealEncoder  # noqa: F401 (its tests run with these)
 from test_reference import Reference  # noqa: F401 (its tests run with these)
-from test_shared_log import SharedLog, SharedLogRefusals  # noqa: F401 (their tests run with these)
+from test_shared_log import SharedLog, SharedLogOperators, SharedLogRefusals  # noqa: F401 (their tests run with these)
 from test_shared_log_books import SharedLogBooks  # noqa: F401 (its tests run with these)
 from test_shared_log_forget import SharedLogForget  # noqa: F401 (its tests run with these)
 from test_shared_log_migration import SharedLogMigration  # noqa: F401 (its tests run with these)

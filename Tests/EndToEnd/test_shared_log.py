@@ -236,6 +236,51 @@ class SharedLog(SharedLogCase):
             self.assertEqual(gateway.stop(), 0)
 
 
+class SharedLogOperators(SharedLogCase):
+    def test_one_gateway_shows_the_listeners_and_the_audit_of_all_and_names_those_that_do_not_answer(self):
+        servers = self.servers(1)
+        made(servers)
+        first = self.gateway(servers)
+        second = self.gateway(servers, keys_of=first)
+        gateways = [first, second]
+        until("they know of each other", lambda: all(each.metric("cuecast_gateways") == 2 for each in gateways))
+        listeners = [self.listener(gateway) for gateway in (first, second, second)]
+        for gateway in gateways:
+            until("all listeners are counted", lambda: gateway.get("/v1/streams/radio")["listeners"] == 3)
+            self.assertEqual(json.loads(gateway.run("streams", "--format", "json"))["streams"][0]["listeners"], 3)
+        self.publish(first, "one")
+        self.publish(second, "two", stream="radio2")
+
+        def audit(*arguments, code=0):
+            done = run_patiently([BINARY, "audit", "--format", "json", *arguments], code, env=first.environment)
+            assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+            return json.loads(done.stdout), done.stderr
+
+        def both():
+            document, _ = audit()
+            return document if {each.get("break") for each in document["entries"]} >= {"one", "two"} else None
+        document = until("the lines of both are there", both)
+        self.assertEqual((document["gateways"], document["unanswered"]), (2, []))
+        self.assertEqual(len({each["gateway"] for each in document["entries"] if each["action"] == "publish"}), 2)
+        self.assertEqual({each.get("break") for each in audit("--this-gateway")[0]["entries"]} & {"one", "two"}, {"one"})
+        self.assertEqual([each["break"] for each in audit("--stream", "radio2")[0]["entries"]], ["two"])
+        self.assertIn("GATEWAY", first.run("audit"))
+
+        # One that stands still is named; what it was asked is missing, and the exit code says so.
+        second.process.send_signal(signal.SIGSTOP)
+        try:
+            document, said = audit(code=1)
+            self.assertEqual([each["reason"] for each in document["unanswered"]], ["It did not answer in time."])
+            self.assertIn(f"at {second.addresses['requests']} are missing", said)
+            self.assertNotIn("two", {each.get("break") for each in document["entries"]})
+        finally:
+            second.process.send_signal(signal.SIGCONT)
+        until("it answers again", both)
+        for gateway in gateways:
+            self.assertEqual(gateway.stop(), 0)
+        self.assertEqual(len(listeners), 3)
+
+
 class SharedLogRefusals(SharedLogCase):
     def serve(self, folder, *settings, code=69):
         """What a gateway says that does not start."""

@@ -77,6 +77,42 @@ struct AuditOperationsTests {
             }
     }
 
+    @Test func `of several gateways the lines are one list, page by page, and those that are missing are named`() throws
+    {
+        func page(_ seconds: [Int], before: Int64? = nil) throws -> AuditDocument {
+            var page = AuditDocument(
+                try seconds.enumerated()
+                    .map { NumberedAuditRecord(number: Int64(100 - $0.offset), record: try self.line($0.element)) },
+                limit: 500,
+                at: Parts.now
+            )
+            page.before = before
+            return page
+        }
+        func merged(_ pages: [AuditDocument], limit: Int) -> AuditDocument {
+            AuditDocument(
+                merging: pages.enumerated().map { (gateway: "\($0.offset)", page: $0.element) },
+                unanswered: [.init(gateway: "the gateway 7", reason: "It did not answer in time.")],
+                limit: limit,
+                at: Parts.now
+            )
+        }
+        func at(_ number: Int) -> String { (Parts.now + .seconds(number)).description }
+        let all = merged([try page([9, 5, 1]), try page([8, 5]), try page([])], limit: 500)
+        #expect(all.entries.map(\.at) == [9, 8, 5, 5, 1].map(at))
+        #expect(all.entries.map(\.gateway) == ["0", "1", "1", "0", "0"])
+        #expect(all.to == nil && all.before == nil && all.gateways == 4)
+        #expect(all.unanswered?.map(\.gateway) == ["the gateway 7"])
+        // The lines of the last instant come together on the next page.
+        let first = merged([try page([9, 5, 1]), try page([8, 5])], limit: 3)
+        #expect(first.entries.map(\.at) == [9, 8].map(at))
+        #expect(first.to == (Parts.now + .seconds(5)).advanced(microseconds: 1).description)
+        // A gateway with more lines than a page has hides what is older at others.
+        let cut = merged([try page([9, 8], before: 99), try page([7])], limit: 5)
+        #expect(cut.entries.map(\.at) == [9, 8].map(at) && cut.to != nil)
+        #expect(merged([try page([9, 9])], limit: 1).to == at(9))
+    }
+
     @Test func `without an audit it says so`() async throws {
         var parts = try await self.parts()
         parts.audit = nil

@@ -167,6 +167,72 @@ struct LogForgettingTests {
         await log.close()
     }
 
+    @Test func `a command that ended between names and order is gone on with`() async throws {
+        let servers = try NATSServers.alone.get()
+        let names = LogNames.random()
+        let log = try await self.log(servers, names)
+        let forgetting = try await self.forgetting(servers, names)
+        #expect(try await forgetting.pending(at: self.now) == [])
+        let access = servers.access
+        let pseudonyms = SessionPseudonyms(of: self.session).names
+        let hash = try #require(try await forgetting.orders.read().key).hash(of: self.session)
+        try await blocking {
+            _ = try NATSConnection(access)
+                .store(pseudonyms.bytes, on: names.forgotten.names(hash), in: names.forgottenStream)
+        }
+        #expect(try await forgetting.orders.read().pending == [])
+        let order = try #require(try await forgetting.pending(at: self.now).first)
+        #expect(order.names == pseudonyms)
+        #expect(try await forgetting.begin(self.session, at: self.now).order == order)
+        #expect(try await forgetting.pending(at: self.now) == [order])
+        #expect(try await forgetting.sweep([order]).records == 4)
+
+        // Ended again when it had erased the names, and begun anew: a new order, also for a reader that knows the old one.
+        try await forgetting.finish(order)
+        #expect(try await forgetting.pending(at: self.now) == [])
+        try await blocking {
+            _ = try NATSConnection(access)
+                .store(pseudonyms.bytes, on: names.forgotten.names(hash), in: names.forgottenStream)
+        }
+        let again = try await forgetting.pending(at: self.now)
+        #expect(again.count == 1 && again.allSatisfy { $0.number > order.number })
+        await log.close()
+    }
+
+    @Test func `gateways are told again of what a sweep that was cut off had replaced`() async throws {
+        let servers = try NATSServers.alone.get()
+        let names = LogNames.random()
+        let log = try await self.log(servers, names)
+        let forgetting = try await self.forgetting(servers, names)
+        var order = try await forgetting.begin(self.session, at: self.now).order
+        let swept = try await forgetting.sweep([order])
+        #expect(swept.hasToBeTold(of: order))
+        order.erased = try await forgetting.markErased(order, through: swept.heads)
+        #expect(!(try await forgetting.sweep([order])).hasToBeTold(of: order))
+        // A gateway that had not heard of the order appends; the command ends when the record is replaced.
+        _ = try await log.append(self.record(11, [self.session]), id: AppendID(origin: 9, number: 11), to: Self.lane)
+        #expect(try await forgetting.sweep([order]).records == 1)
+        let next = try await forgetting.sweep([order])
+        #expect(next.records == 0 && next.hasToBeTold(of: order))
+        order.erased = try await forgetting.markErased(order, through: next.heads)
+        #expect(!(try await forgetting.sweep([order])).hasToBeTold(of: order))
+        await log.close()
+    }
+
+    @Test func `gateways of an older log have a minute to tell that they are there`() {
+        func areTold(madeAfter: Int64, askedAfter: Int64) -> Bool {
+            LogForgetting.areTold(
+                streamMade: madeAfter * 1_000_000_000,
+                logMade: 0,
+                now: Timestamp(microseconds: (madeAfter + askedAfter) * 1_000_000)
+            )
+        }
+        #expect(areTold(madeAfter: 59, askedAfter: 0))
+        #expect(!areTold(madeAfter: 60, askedAfter: 0))
+        #expect(!areTold(madeAfter: 86_400, askedAfter: 60))
+        #expect(areTold(madeAfter: 86_400, askedAfter: 61))
+    }
+
     @Test func `records of an order are handed out when the books follow it`() async throws {
         let servers = try NATSServers.alone.get()
         let names = LogNames.random()

@@ -108,6 +108,31 @@ struct BoardBeginningTests {
         #expect(old.manifest.offset == 2)
     }
 
+    @Test func `where the parts cannot be read it takes an older one, and at last begins with the first record`()
+        async throws
+    {
+        let folder = try TemporaryDirectory()
+        let boards = try await self.fill(4)
+        let (old, newest) = (try await self.leave(boards[1]), try await self.leave(boards[3]))
+        let directory = try StoreDirectory(path: folder.path + "/a")
+        let cache = try await BoardCache.open(in: directory, of: self.log)
+        let said = Said()
+        func again() async throws -> BoardMark? {
+            try await cache.beginAgain(because: "no text", from: self.archive, in: directory.path) { said.add($0) }
+        }
+        #expect(try await cache.begin(from: self.archive, in: directory.path) { said.add($0) }?.offset == 4)
+        #expect(try await again() == BoardMark(offset: 2, digest: old.manifest.board))
+        #expect(try await cache.snapshotOffset(of: .breaks) == 2)
+        #expect(said.all.contains("the snapshot \(newest.sequence) of the log is passed over: no text"), "\(said.all)")
+        #expect(try await again() == nil)
+        #expect(try await cache.snapshotOffset(of: .breaks) == nil)
+        #expect(try await cache.snapshotParts(of: .breaks, after: nil, bytesMax: .max).isEmpty)
+        // That of this gateway cannot be read: then those of the log are tried from the newest on.
+        #expect(try await again()?.offset == 4)
+        #expect(said.all.contains("the snapshot of this gateway is passed over"), "\(said.all)")
+        await cache.close()
+    }
+
     @Test func `a log that lacks what a snapshot was made of went back`() async throws {
         let folder = try TemporaryDirectory()
         let boards = try await self.fill(3)

@@ -20,6 +20,8 @@ struct ProcessStores: Sendable {
     private let place: Log
     private let audit: (store: SQLiteAudit?, fault: String?)
     private let directory: String
+    /// Takes another snapshot where the first one cannot be read; `nil`: the log is in the data directory.
+    private let another: (@Sendable (String) async throws -> BoardMark?)?
 
     /// Opens them.
     ///
@@ -43,11 +45,30 @@ struct ProcessStores: Sendable {
         }
         self.audit = SQLiteAudit.open(in: directory)
         self.directory = configuration.dataDirectory
+        self.another = Self.another(self.place, configuration, logger: logger)
         guard let reason = self.newEpoch else { return }
         logger.warning(
             "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
             metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(self.log.epoch, radix: 16))"]
         )
+    }
+
+    private static func another(
+        _ place: Log,
+        _ configuration: GatewayConfiguration,
+        logger: Logger
+    ) -> (@Sendable (String) async throws -> BoardMark?)? {
+        guard case .shared(let shared, let ledger, let board, _, _) = place else { return nil }
+        return { reason in
+            let began = try await board.beginAgain(
+                because: reason,
+                from: shared.snapshots,
+                in: configuration.dataDirectory,
+                rulesKnown: configuration.rulesKnown
+            ) { logger.notice("\($0)") }
+            if let began { try await ledger.oweBreaks(through: began.offset) }
+            return began
+        }
     }
 
     /// Opens a shared log, and the ledger of this gateway, which counts it.
@@ -159,7 +180,7 @@ struct ProcessStores: Sendable {
             try forgetting.note(&forgotten)
             if forgotten != before { try ForgettingFiles(directory: self.directory).write(forgotten) }
         }
-        let (parts, bus): (LogParts, GatewayBusParts?) =
+        let (base, bus): (LogParts, GatewayBusParts?) =
             switch self.place {
             case .own(let stores): (LogParts(local: stores.log), nil)
             case .shared(let shared, _, let board, let began, _):
@@ -167,6 +188,8 @@ struct ProcessStores: Sendable {
                     LogParts(shared: shared.log, snapshots: board, archive: shared.snapshots, began: began), shared.bus
                 )
             }
+        var parts = base
+        parts.another = self.another
         return GatewayStores(
             log: parts,
             ledger: self.ledger,

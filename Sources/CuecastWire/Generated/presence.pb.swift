@@ -11,6 +11,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 internal import SwiftProtobuf
 
 // If the compiler emits an error on this type, it is because this file
@@ -236,6 +241,52 @@ nonisolated struct Cuecast_V1_StreamValue: Sendable {
   var stream: String = String()
 
   var value: UInt64 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// A question of a gateway to all others of its log, over the bus: each one that hears it answers.
+nonisolated struct Cuecast_V1_GatewayQuestion: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The gateway that asks.
+  var gateway: UInt64 = 0
+
+  /// Of the question; a repeat has the same one.
+  var number: UInt64 = 0
+
+  /// What is asked for.
+  var kind: String = String()
+
+  /// As the kind has it.
+  var body: Data = Data()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// What a gateway answers.
+nonisolated struct Cuecast_V1_GatewayAnswer: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The gateway that answers.
+  var gateway: UInt64 = 0
+
+  /// Of the question.
+  var number: UInt64 = 0
+
+  /// As the kind has it.
+  var body: Data = Data()
+
+  /// Why there is no body; empty: there is one.
+  var refusal: String = String()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -646,6 +697,96 @@ nonisolated extension Cuecast_V1_StreamValue: SwiftProtobuf.Message, SwiftProtob
   static func ==(lhs: Cuecast_V1_StreamValue, rhs: Cuecast_V1_StreamValue) -> Bool {
     if lhs.stream != rhs.stream {return false}
     if lhs.value != rhs.value {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_GatewayQuestion: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".GatewayQuestion"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}number\0\u{1}kind\0\u{1}body\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularFixed64Field(value: &self.gateway) }()
+      case 2: try { try decoder.decodeSingularFixed64Field(value: &self.number) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.body) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.gateway != 0 {
+      try visitor.visitSingularFixed64Field(value: self.gateway, fieldNumber: 1)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularFixed64Field(value: self.number, fieldNumber: 2)
+    }
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 3)
+    }
+    if !self.body.isEmpty {
+      try visitor.visitSingularBytesField(value: self.body, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_GatewayQuestion, rhs: Cuecast_V1_GatewayQuestion) -> Bool {
+    if lhs.gateway != rhs.gateway {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.body != rhs.body {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_GatewayAnswer: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".GatewayAnswer"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}number\0\u{1}body\0\u{1}refusal\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularFixed64Field(value: &self.gateway) }()
+      case 2: try { try decoder.decodeSingularFixed64Field(value: &self.number) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.body) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.refusal) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.gateway != 0 {
+      try visitor.visitSingularFixed64Field(value: self.gateway, fieldNumber: 1)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularFixed64Field(value: self.number, fieldNumber: 2)
+    }
+    if !self.body.isEmpty {
+      try visitor.visitSingularBytesField(value: self.body, fieldNumber: 3)
+    }
+    if !self.refusal.isEmpty {
+      try visitor.visitSingularStringField(value: self.refusal, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_GatewayAnswer, rhs: Cuecast_V1_GatewayAnswer) -> Bool {
+    if lhs.gateway != rhs.gateway {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.body != rhs.body {return false}
+    if lhs.refusal != rhs.refusal {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

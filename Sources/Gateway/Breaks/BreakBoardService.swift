@@ -91,8 +91,42 @@ package struct BreakBoardService: Service {
         try await self.loadFromSnapshot(parts, rulesKnown: rulesKnown).board
     }
 
-    /// The board as `load` has it, and as the snapshot had it.
-    static func loadFromSnapshot(_ parts: LogParts, rulesKnown: UInt32) async throws -> (base: Board, board: Board) {
+    /// The board as `load` has it, and as the snapshot had it; and what that has to come to, where another gateway left it.
+    ///
+    /// A snapshot whose parts cannot be read is passed over, where the log has its records.
+    static func loadFromSnapshot(
+        _ parts: LogParts,
+        rulesKnown: UInt32
+    ) async throws -> (base: Board, board: Board, began: BoardMark?) {
+        var began = parts.began
+        var base: Board?
+        while base == nil {
+            do {
+                base = try await self.snapshot(parts, rulesKnown: rulesKnown)
+            } catch let error as WireError {
+                guard let another = parts.another else { throw error }
+                began = try await another("\(error)")
+            }
+        }
+        let log = parts.log
+        guard let base else { throw EventLogError.closed }
+        var board = base
+        let head = try await log.head(of: .breaks)
+        while board.offset < head {
+            let records = try await log.read(
+                .breaks,
+                after: board.offset,
+                recordsMax: Self.groupsPerReadMax,
+                bytesMax: Self.bytesPerReadMax
+            )
+            guard !records.isEmpty else { throw EventLogError.closed }
+            for record in records { _ = try board.apply(record) }
+        }
+        return (base, board, began)
+    }
+
+    /// The board of the snapshot; an empty one where there is none.
+    private static func snapshot(_ parts: LogParts, rulesKnown: UInt32) async throws -> Board {
         let (log, snapshots) = (parts.log, parts.snapshots)
         let id = log.identity.logID
         var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high), rulesKnown: rulesKnown)
@@ -112,20 +146,7 @@ package struct BreakBoardService: Service {
             }
         }
         if let snapshotOffset { parts.watermarks.advance(.board, in: .breaks, through: snapshotOffset) }
-        let base = loader.finish(at: snapshotOffset ?? 0)
-        var board = base
-        let head = try await log.head(of: .breaks)
-        while board.offset < head {
-            let records = try await log.read(
-                .breaks,
-                after: board.offset,
-                recordsMax: Self.groupsPerReadMax,
-                bytesMax: Self.bytesPerReadMax
-            )
-            guard !records.isEmpty else { throw EventLogError.closed }
-            for record in records { _ = try board.apply(record) }
-        }
-        return (base, board)
+        return loader.finish(at: snapshotOffset ?? 0)
     }
 
     private static func decode(_ parts: [SnapshotPart]) async throws -> [BoardRecord] {

@@ -9,6 +9,8 @@ struct ClusterParts: Sendable {
     private let bus: GatewayBusParts
     /// The other gateways, as far as they are known.
     let cluster: ClusterHolder
+    /// Asks the others, and answers them.
+    let questions: ClusterQuestions
     /// Compares the board with those of the others.
     let digests: BoardDigests
     /// Leaves snapshots for gateways that begin; `nil`: the log has no place for them.
@@ -32,11 +34,16 @@ struct ClusterParts: Sendable {
     ) throws {
         guard let bus else { return nil }
         let cluster = ClusterHolder(
-            GatewayCluster(own: common.instance, goneAfter: configuration.gatewayGoneAfter),
+            GatewayCluster(
+                own: common.instance,
+                goneAfter: configuration.gatewayGoneAfter,
+                lateBounds: configuration.gatewayLate
+            ),
             own: live
         )
         self.bus = bus
         self.cluster = cluster
+        self.questions = ClusterQuestions(bus: bus.bus, cluster: cluster, common: common)
         let snapshots = log.parts.archive.map { archive in
             SnapshotWriter(
                 archive,
@@ -80,6 +87,7 @@ struct ClusterParts: Sendable {
     ) -> [any Service] {
         (self.snapshots.map { [$0] } ?? []) + [
             ThreadedService(self.digests, on: self.thread),
+            self.questions,
             ClusterService(
                 ClusterService.Tools(
                     bus: self.bus,

@@ -33,7 +33,7 @@ struct LoadedLog: Sendable {
         var board = loaded.board
         let changes = board.takeChanges()
         self.changes = changes
-        self.beginning = parts.began.flatMap { mark in
+        self.beginning = loaded.began.flatMap { mark in
             loaded.base.offset == mark.offset
                 ? BoardDigests.Beginning(board: loaded.base, mark: mark, changes: changes) : nil
         }

@@ -40,7 +40,7 @@ struct LogFollowers: Sendable {
         self.boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
         self.breakChanges = BreakChanges(
             log.board,
-            live: listeners.live,
+            live: listeners.overview.presence,
             clock: common.clock,
             metrics: common.metrics
         )

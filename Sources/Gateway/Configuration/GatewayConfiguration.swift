@@ -152,6 +152,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var gatewayGoneAfter: Duration = GatewayTable.goneAfter
+    /// How much later than the others a gateway may be before the alarm `gatewayLate` is raised.
+    ///
+    /// For tests.
+    package var gatewayLate = LogLateness.Bounds()
     /// The newest version of the fold's rules that the gateway goes by.
     ///
     /// For tests: of two releases beside each other.

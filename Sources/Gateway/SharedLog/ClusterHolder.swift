@@ -39,6 +39,19 @@ package final class ClusterHolder: Presence {
         self.state.withLock { body(&$0) }
     }
 
+    /// How many listen at the other gateways.
+    package var otherListeners: Int {
+        self.state.withLock { cluster in cluster.table.alive.reduce(0) { $0 + min($1.listeners, Int(UInt32.max)) } }
+    }
+
+    /// The streams that have listeners at the other gateways, and as of which version that is so.
+    package var otherStreams: (ids: [StreamID], version: UInt64) {
+        self.state.withLock { (Array($0.counts.sums.keys), $0.counts.version) }
+    }
+
+    /// While it stays, the same streams have listeners at the other gateways.
+    package var otherStreamsVersion: UInt64 { self.state.withLock(\.counts.version) }
+
     package func count(of stream: StreamID) -> Int {
         self.own.count(of: stream) + self.state.withLock { $0.counts.sums[stream] ?? 0 }
     }

@@ -78,6 +78,7 @@ struct ClusterService: Service {
         var peers = GatewayPeers.none
         repeat {
             let (facts, listeners, elapsed) = (self.facts, self.tools.live.counts, Self.elapsed)
+            let applied = facts.applied[Lane.breaks.description] ?? 0
             let now = self.tools.cluster.withLock { cluster in
                 cluster.dropSilent(elapsed: elapsed)
                 return Now(
@@ -85,7 +86,8 @@ struct ClusterService: Service {
                     peers: cluster.table.peers(elapsed: elapsed),
                     alarms: cluster.alarms(keys: facts.keys),
                     aliveCount: cluster.table.aliveCount,
-                    clockDifference: cluster.clockDifference
+                    clockDifference: cluster.clockDifference,
+                    lateness: cluster.lateness(applied: applied, elapsed: elapsed)
                 )
             }
             self.show(now)
@@ -105,19 +107,32 @@ struct ClusterService: Service {
         let alarms: [Alarm: String?]
         let aliveCount: Int
         let clockDifference: Int64
+        let lateness: GatewayCluster.Lateness
     }
 
     private func show(_ now: Now) {
         self.common.metrics.set(.gateways, to: now.aliveCount + 1)
         self.common.metrics.set(.gatewayClockDifferenceSeconds, to: Int(clamping: now.clockDifference))
-        for (alarm, sentence) in now.alarms {
-            if let sentence {
-                guard self.common.readiness.raise(alarm, sentence) else { continue }
-                self.common.logger.error("gateways of one log differ", metadata: ["reason": "\(sentence)"])
-            } else if self.common.readiness.clear(alarm) {
-                self.common.logger.notice("gateways of one log agree again", metadata: ["alarm": "\(alarm.rawValue)"])
-            }
+        self.common.metrics.set(.gatewayLateRecords, to: Int(clamping: now.lateness.own.records))
+        self.common.metrics.set(.gatewayLateSeconds, to: Int(clamping: now.lateness.own.time.inMicroseconds))
+        for (alarm, sentence) in now.alarms { _ = self.show(alarm, sentence) }
+        // How late it is changes with each beat: one that is late is told once.
+        if self.show(.gatewayLate, now.lateness.alarm) {
+            for limit in now.lateness.limits { self.common.metrics.count(.limitsHit, .limit(limit)) }
         }
+    }
+
+    /// - Returns: whether it was raised just now.
+    private func show(_ alarm: Alarm, _ sentence: String?) -> Bool {
+        if let sentence {
+            guard self.common.readiness.raise(alarm, sentence) else { return false }
+            self.common.logger.error("gateways of one log differ", metadata: ["reason": "\(sentence)"])
+            return true
+        }
+        if self.common.readiness.clear(alarm) {
+            self.common.logger.notice("gateways of one log agree again", metadata: ["alarm": "\(alarm.rawValue)"])
+        }
+        return false
     }
 
     private var facts: GatewayCluster.Facts {

@@ -9,6 +9,7 @@
 package enum LimitName: String, CaseIterable, Sendable {
     case acknowledgementBytesWaitingMax
     case acknowledgementsWaitingMax
+    case answersUnderWayMax
     case auditRecordsWaitingMax
     case boardBytesMax
     case broadcastCallBytesWaitingMax
@@ -29,6 +30,8 @@ package enum LimitName: String, CaseIterable, Sendable {
     case forgottenSessionsMax
     case fragmentsPerMessageMax
     case framesPerMessageMax
+    case gatewayLateAfter
+    case gatewayLateRecordsMax
     case gatewaysMax
     case httpAnswerBytesMax
     case httpBodyBytesMax
@@ -50,6 +53,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case messagesPerConnectionPerSecondMax
     case messagesPerSecondMax
     case messagesPerTurnMax
+    case questionsOpenMax
     case recordBytesMax
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
@@ -86,6 +90,8 @@ extension LimitName {
             )
         case .acknowledgementsWaitingMax:
             .init(20_000, whenReached: "acknowledgements are refused as `UNAVAILABLE`, retry in a second")
+        case .answersUnderWayMax:
+            .init(16, whenReached: "the question of another gateway is answered when it is repeated", alerts: false)
         case .auditRecordsWaitingMax: .init(10_000, whenReached: "lines of the audit are lost and counted")
         case .boardBytesMax:
             .init(
@@ -163,6 +169,10 @@ extension LimitName {
         case .fragmentsPerMessageMax:
             .init(64, whenReached: "the connection over WebSocket is closed", alerts: false)
         case .framesPerMessageMax: .init(64, whenReached: "the connection is closed", alerts: false)
+        case .gatewayLateAfter:
+            .init(10_000, .milliseconds, whenReached: "the alarm `gatewayLate` is raised", alerts: false)
+        case .gatewayLateRecordsMax:
+            .init(10_000, of: "records", whenReached: "the alarm `gatewayLate` is raised", alerts: false)
         case .gatewaysMax: .init(1_024, whenReached: "further gateways of one log are taken for absent")
         case .httpAnswerBytesMax:
             .init(
@@ -288,6 +298,8 @@ extension LimitName {
                 whenReached: "the connection waits behind other busy ones",
                 alerts: false
             )
+        case .questionsOpenMax:
+            .init(16, whenReached: "what asks all gateways is refused as `UNAVAILABLE`, retry in a second")
         case .recordBytesMax:
             .init(4 * 1_048_576, .bytes, whenReached: "the rest goes into the next record", alerts: false)
         case .refusedTokensPerConnectionPerSecondMax:

@@ -26,6 +26,11 @@ package struct LogParts: Sendable {
     package var archive: SnapshotArchive?
     /// The board's number at the gateway that left the snapshot from which this one begins; `nil`: it begins from its own.
     package var began: BoardMark?
+    /// Passes over the snapshot from which the board was to begin, because its parts cannot be read, and takes an older one of the log.
+    ///
+    /// It gets the reason, and gives the mark of the one that it took, or `nil`: the board begins with the first record. `nil`: there is
+    /// no other way to begin, because the log forgets its first records.
+    package var another: (@Sendable (String) async throws -> BoardMark?)?
 
     package init(
         log: any EventLog,

@@ -43,6 +43,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case gatewayClocksDiffer
     /// Another gateway of the log has made another board of the same records.
     case boardsDiffer
+    /// A gateway of the log lacks records that another one has applied, for too long or too many.
+    case gatewayLate
     /// The newest signals of a source were all refused.
     case cuesRefused
     /// Nothing comes from a source of cues, or it has no watcher any more.
@@ -72,6 +74,7 @@ extension Alarm {
         case .signingKeysDiffer: "Another gateway has other signing keys"
         case .gatewayClocksDiffer: "Another gateway's clock differs"
         case .boardsDiffer: "Another gateway has another board"
+        case .gatewayLate: "A gateway is late with the log"
         case .cuesRefused: "Cues are refused in a row"
         case .sourceSilent: "A source of cues is silent"
         }
@@ -105,6 +108,8 @@ extension Alarm {
             "Another gateway of the log has other signing keys. Players that move between the two may be refused."
         case .gatewayClocksDiffer: "The clock of another gateway of the log is more than 50 ms from this one's."
         case .boardsDiffer: "Another gateway of the log has made another board of the same records."
+        case .gatewayLate:
+            "A gateway of the log, this one or another, lacks records of breaks that another one has applied: for more than 10 s, or more than 10,000 of them (`gatewayLateAfter`, `gatewayLateRecordsMax`)."
         case .cuesRefused:
             "Five signals in a row of one source were refused (`refusedInARow`). The alarm ends with a signal that is taken, or an hour after the last one."
         case .sourceSilent:
@@ -132,7 +137,7 @@ extension Alarm {
         case .traceFile: ReferenceLink("Traces", "operations/traces.md#spans")
         case .logCutOff: ReferenceLink("Several gateways", "operations/cluster.md#when-something-fails")
         case .logWentBack: ReferenceLink("Several gateways", "operations/cluster.md#the-log-went-back")
-        case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer:
+        case .signingKeysDiffer, .gatewayClocksDiffer, .boardsDiffer, .gatewayLate:
             ReferenceLink("Several gateways", "operations/cluster.md#alarms")
         case .cuesRefused: ReferenceLink("Breaks from signals", "broadcasters/signals.md#what-became-of-a-signal")
         case .sourceSilent: ReferenceLink("Breaks from signals", "broadcasters/signals.md#watchers")

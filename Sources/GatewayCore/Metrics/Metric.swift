@@ -84,6 +84,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case gateways = "cuecast_gateways"
     case gatewayBeats = "cuecast_gateway_beats_total"
     case gatewayClockDifferenceSeconds = "cuecast_gateway_clock_difference_seconds"
+    case gatewayLateRecords = "cuecast_gateway_late_records"
+    case gatewayLateSeconds = "cuecast_gateway_late_seconds"
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"

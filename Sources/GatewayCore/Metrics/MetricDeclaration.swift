@@ -338,6 +338,9 @@ extension Metric {
             )
         case .gatewayClockDifferenceSeconds:
             .gaugeInMicroseconds("how far the clocks of the gateways of one log are apart for certain, at most")
+        case .gatewayLateRecords: .gauge("records of breaks that another gateway of the log has, and this one lacks")
+        case .gatewayLateSeconds:
+            .gaugeInMicroseconds("for how long this gateway has lacked the oldest of those records")
         case .appendSeconds: .histogram("from handing a group to the log until it is durable")
         case .noticeSeconds:
             .histogram("from receiving a publication until every thread that serves listeners has its notice")

@@ -21,7 +21,7 @@ package protocol GatewayBus: Sendable {
     /// It returns when the message is handed over; one that cannot be is lost.
     ///
     /// - Parameters:
-    ///   - bytes: at most `GatewayBeat.beatBytesMax`.
+    ///   - bytes: at most `GatewayAnswer.answerBytesMax`.
     ///   - subject: words with dots between them; the bus puts its own prefix before it.
     func publish(_ bytes: [UInt8], on subject: String) async
 
@@ -39,4 +39,11 @@ package protocol GatewayBus: Sendable {
 package enum BusSubject {
     /// Each gateway's beats.
     package static let beats = "gateways.beats"
+    /// Questions to all gateways.
+    package static let questions = "gateways.questions"
+
+    /// The answers to the questions of a gateway.
+    ///
+    /// - Parameter gateway: the run of the one that asks.
+    package static func answers(to gateway: UInt64) -> String { "gateways.answers.\(String(gateway, radix: 16))" }
 }

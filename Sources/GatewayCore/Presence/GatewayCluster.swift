@@ -34,6 +34,8 @@ package struct GatewayCluster: Sendable {
     package private(set) var counts = StreamSums()
     package private(set) var offsets: [UInt64: ClockOffset] = [:]
     package private(set) var boards = BoardComparison()
+    private var lateness = LogLateness()
+    private let lateBounds: LogLateness.Bounds
     /// The record as of which this gateway began from a snapshot of another one that came to another board; `nil`: it did not.
     private var wrongBeginning: UInt64?
     /// The newest beats of the others, for their echoes.
@@ -46,8 +48,14 @@ package struct GatewayCluster: Sendable {
     /// - Parameters:
     ///   - own: the run of this gateway.
     ///   - goneAfter: after so long without a beat a gateway is taken for gone.
-    package init(own: UInt64, goneAfter: Duration = GatewayTable.goneAfter) {
+    ///   - lateBounds: how much later than the others a gateway may be.
+    package init(
+        own: UInt64,
+        goneAfter: Duration = GatewayTable.goneAfter,
+        lateBounds: LogLateness.Bounds = LogLateness.Bounds()
+    ) {
         self.table = GatewayTable(own: own, goneAfter: goneAfter)
+        self.lateBounds = lateBounds
     }
 
     // MARK: - What others say
@@ -159,6 +167,38 @@ package struct GatewayCluster: Sendable {
     package mutating func beganWrong(at offset: UInt64) { self.wrongBeginning = offset }
 
     // MARK: - What follows
+
+    /// How far a gateway is behind those that have applied most.
+    package struct Lateness: Sendable {
+        /// Of this gateway.
+        package let own: LogLateness.Late
+        /// The sentence of the alarm; `nil`: no gateway is too late.
+        package let alarm: String?
+        /// The limits that some gateway passes.
+        package let limits: [LimitName]
+    }
+
+    /// Compares how far all gateways have applied the lane of breaks.
+    ///
+    /// - Parameters:
+    ///   - applied: up to which record this gateway has applied it.
+    ///   - elapsed: monotonic time.
+    /// - Returns: how late this gateway is, and the alarm about the one that is latest.
+    package mutating func lateness(applied: UInt64, elapsed: Timestamp) -> Lateness {
+        let lane = Lane.breaks.description
+        let others = self.table.alive.compactMap { beat in beat.applied[lane].map { (beat: beat, applied: $0) } }
+        self.lateness.note([applied] + others.map(\.applied), elapsed: elapsed)
+        let own = self.lateness.late(applied, elapsed: elapsed)
+        let all =
+            [(name: String?.none, late: own)]
+            + others.map { (name: $0.beat.name, late: self.lateness.late($0.applied, elapsed: elapsed)) }
+        let late = all.filter { !$0.late.limits(passed: self.lateBounds).isEmpty }
+        return Lateness(
+            own: own,
+            alarm: late.max { $0.late.time < $1.late.time }.map { GatewayFindings.late($0.name, $0.late) },
+            limits: Array(Set(late.flatMap { $0.late.limits(passed: self.lateBounds) }))
+        )
+    }
 
     /// The alarms that follow, with their sentences; `nil`: it is not raised.
     ///

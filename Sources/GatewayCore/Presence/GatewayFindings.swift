@@ -22,6 +22,19 @@ package enum GatewayFindings {
             + " gateways may be refused. Give all gateways the same file of keys, and reload them."
     }
 
+    /// Tells of a gateway that is late.
+    ///
+    /// - Parameters:
+    ///   - name: of the gateway; `nil`: this one.
+    ///   - late: how late it is.
+    /// - Returns: the sentence.
+    static func late(_ name: String?, _ late: LogLateness.Late) -> String {
+        let who = name.map { $0.prefix(1).uppercased() + $0.dropFirst() } ?? "This gateway"
+        return
+            "\(who) lacks \(late.records) records of breaks that another gateway has, for \(late.time.components.seconds) s: its"
+            + " listeners hear of breaks later. Look at its machine, and at its connection to the servers of the log."
+    }
+
     /// Compares clocks.
     ///
     /// - Parameters:

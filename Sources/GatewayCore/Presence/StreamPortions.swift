@@ -63,6 +63,8 @@ package struct StreamSums: Sendable {
     private var count = 0
     /// Of each stream, over all gateways.
     package private(set) var sums: [StreamID: Int] = [:]
+    /// How often a stream won its first listener at the other gateways or lost its last: while that stays, the same streams have some.
+    package private(set) var version: UInt64 = 0
 
     /// - Parameter countsMax: the most counts that are kept.
     package init(countsMax: Int = Self.remoteCountsMax) { self.countsMax = countsMax }
@@ -102,8 +104,10 @@ package struct StreamSums: Sendable {
     package var known: [UInt64] { Array(self.gateways.keys) }
 
     private mutating func add(_ stream: StreamID, _ change: Int) {
-        let sum = (self.sums[stream] ?? 0) + change
+        let before = self.sums[stream] ?? 0
+        let sum = before + change
         self.sums[stream] = sum == 0 ? nil : sum
+        if (before == 0) != (sum == 0) { self.version += 1 }
     }
 }
 

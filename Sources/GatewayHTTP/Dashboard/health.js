@@ -28,7 +28,9 @@ function drawTiles() {
   if (!gateway) return;
   const rates = gateway.rates ?? {};
   say(tiles.listeners.value, count(gateway.listeners));
-  say(tiles.listeners.note, gateway.listenersHTTP ? `${count(gateway.listenersHTTP)} over HTTP` : "");
+  const places = gateway.gateways > 1 ? [`at ${count(gateway.gateways)} gateways`, `${count(gateway.listenersHere)} here`] : [];
+  if (gateway.listenersHTTP) places.push(`${count(gateway.listenersHTTP)} over HTTP`);
+  say(tiles.listeners.note, places.join(", "));
   say(tiles.breaks.value, count(gateway.breaksRunning));
   say(tiles.breaks.note, `of ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
   say(tiles.batches.value, rate(rates.batches));

@@ -83,7 +83,9 @@ struct GatewaySampler {
         return GatewayEventDocument(
             at: self.parts.now(),
             listeners: self.overview.listenerCount,
+            listenersHere: self.overview.ownListenerCount,
             listenersHTTP: metrics.value(.httpListeners),
+            gateways: metrics.value(.gateways),
             streams: self.overview.streamIDs.count,
             breaksRunning: self.changes.runningCount,
             rates: GatewayEventDocument.Rates(

@@ -55,6 +55,13 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
                     Schema.integer(0...Int.max),
                     example: 17
                 ),
+                OperationParameter(
+                    "allGateways",
+                    in: .query,
+                    "Whether all gateways of the log are asked, for 3 s at most. Then the next page begins with `to`, not with `before`.",
+                    ["type": "boolean"],
+                    example: true
+                ),
                 .limit(max: AuditLimits.auditPageMax),
             ],
             answers: [
@@ -66,6 +73,11 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
         ) { call in
             let limit = try call.query.limit(max: AuditLimits.auditPageMax)
             let (from, to) = try call.query.period()
+            // A gateway that has its log for itself is all gateways.
+            let asksAll = try call.query.flag("allGateways") && parts.administration.askAll != nil
+            guard !asksAll || call.query["before"] == nil else {
+                throw Problem.badRequest("The parameter before is for one gateway: page through all with to.")
+            }
             let query = AuditQuery(
                 stream: try call.query.stream(),
                 breakID: try call.query.breakID(),
@@ -79,7 +91,10 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
             let document = try await call.onReaders {
                 AuditDocument(try await parts.administration.audit(query), limit: limit, at: call.received)
             }
-            return .json(document)
+            guard asksAll else { return .json(document) }
+            return .json(
+                try await AuditQuestion(query, limit: limit).askAll(document, parts.administration, at: call.received)
+            )
         }
     ]
 }

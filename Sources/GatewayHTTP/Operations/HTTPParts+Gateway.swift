@@ -50,6 +50,14 @@ extension HTTPParts {
         administration.configuration = configuration
         administration.limits = { gateway.limits(configuration().configuration) }
         administration.audit = { try await gateway.audit.records($0) }
+        administration.instance = gateway.instance
+        if let questions = gateway.questions {
+            administration.askAll = { try await questions.ask($0, $1) }
+            let audit = gateway.audit
+            questions.register(AuditQuestion.kind) { body in
+                try await AuditQuestion.answer(body, { try await audit.records($0) }, at: now())
+            }
+        }
         administration.note = { gateway.audit.note($0) }
         self.init(
             stores: Stores(ledger: ledger, log: log),

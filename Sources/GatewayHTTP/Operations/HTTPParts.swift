@@ -135,6 +135,10 @@ extension HTTPParts {
         package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
             throw AuditError("the audit is not kept")
         }
+        /// Asks the other gateways of the log a question of a kind; `nil`: there are none.
+        package var askAll: (@Sendable (String, [UInt8]) async throws -> ClusterQuestions.Answers)?
+        /// The run of this gateway.
+        package var instance: UInt64 = 0
         /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
         package var note: @Sendable (AuditRecord) -> Void = { _ in }
         /// Of the program.

@@ -108,8 +108,14 @@ package struct TopScreen {
         }
         let rates = gateway.rates
         let latency = gateway.latency
+        let here = "\(TopText.count(gateway.listenersHTTP)) by HTTP"
+        // Of a log that several gateways share, most may listen at the others.
+        let place =
+            gateway.gateways > 1
+            ? "at \(TopText.count(gateway.gateways)) gateways, \(TopText.count(gateway.listenersHere)) here, \(here)"
+            : here
         return [
-            "\(TopText.count(gateway.listeners)) \(gateway.listeners == 1 ? "listener" : "listeners") (\(TopText.count(gateway.listenersHTTP)) by HTTP)   "
+            "\(TopText.count(gateway.listeners)) \(gateway.listeners == 1 ? "listener" : "listeners") (\(place))   "
                 + "\(TopText.count(gateway.streams)) \(gateway.streams == 1 ? "stream" : "streams")   \(TopText.count(gateway.breaksRunning)) \(gateway.breaksRunning == 1 ? "break" : "breaks") running",
             "a second   \(TopText.rate(rates.notices)) notices   \(TopText.rate(rates.batches)) batches   "
                 + "\(TopText.rate(rates.acknowledgements)) acknowledgements",

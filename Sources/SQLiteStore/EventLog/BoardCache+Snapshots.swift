@@ -3,6 +3,7 @@
 
 import CuecastWire
 package import GatewayCore
+import Synchronization
 
 extension BoardCache {
     /// A portion of a snapshot is written in one transaction.
@@ -26,13 +27,58 @@ extension BoardCache {
         rulesKnown: UInt32 = FoldRules.newest,
         tell: (String) -> Void
     ) async throws(StoreError) -> BoardMark? {
+        try await self.begin(from: archive, below: .max, in: directory, rulesKnown: rulesKnown, tell: tell)
+    }
+
+    /// Passes over the snapshot that is kept here, because its parts cannot be read, and takes one of the log: an older one than was
+    /// taken last.
+    ///
+    /// - Parameters:
+    ///   - reason: why the one that is kept here cannot be used.
+    ///   - archive: the snapshots of the log; `nil`: the log has none.
+    ///   - directory: for sentences.
+    ///   - rulesKnown: the newest version of the rules that the gateway knows.
+    ///   - tell: is told of what is passed over.
+    /// - Returns: the board that the snapshot has to come to; `nil`: the gateway begins from the first record.
+    /// - Throws: `unusable` where the log went back or cannot be read.
+    package func beginAgain(
+        because reason: String,
+        from archive: SnapshotArchive?,
+        in directory: String,
+        rulesKnown: UInt32 = FoldRules.newest,
+        tell: (String) -> Void
+    ) async throws(StoreError) -> BoardMark? {
+        let before = self.taken.withLock(\.self)
+        tell("the snapshot \(before.map { "\($0) of the log" } ?? "of this gateway") is passed over: \(reason)")
+        do throws(EventLogError) {
+            try await self.drop()
+        } catch {
+            throw .unusable(directory: directory, reason: "the snapshot of the board cannot be removed: \(error)")
+        }
+        return try await self.begin(
+            from: archive,
+            below: before ?? .max,
+            in: directory,
+            rulesKnown: rulesKnown,
+            tell: tell
+        )
+    }
+
+    private func begin(
+        from archive: SnapshotArchive?,
+        below sequence: UInt64,
+        in directory: String,
+        rulesKnown: UInt32,
+        tell: (String) -> Void
+    ) async throws(StoreError) -> BoardMark? {
+        self.taken.withLock { $0 = nil }
         guard let archive else { return nil }
         do {
             let own = try await self.snapshotOffset(of: .breaks)
             if let own, try await self.log.head(of: .breaks) <= own + SnapshotLimits.ownBehindMax { return nil }
             let listing = try await archive.list()
             for sequence in listing.damaged { tell("the snapshot \(sequence) of the log is damaged") }
-            for entry in listing.entries {
+            for entry in listing.entries where entry.sequence < sequence {
                 let manifest = entry.manifest
                 if let own, manifest.offset <= own + SnapshotLimits.ownBehindMax { return nil }
                 if let fault = manifest.fault(for: self.log.identity, rulesKnown: rulesKnown) {
@@ -42,6 +88,7 @@ extension BoardCache {
                 try await self.compare(manifest, in: directory)
                 do {
                     try await self.take(entry, from: archive)
+                    self.taken.withLock { $0 = entry.sequence }
                     return BoardMark(offset: manifest.offset, digest: manifest.board)
                 } catch let fault as SnapshotFault {
                     tell("the snapshot \(entry.sequence) of the log is passed over: \(fault)")

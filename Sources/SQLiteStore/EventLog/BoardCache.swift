@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import GRDB
 package import GatewayCore
+import Synchronization
 
 /// The newest snapshot of the board of a gateway whose log is not in its data directory: so a start does not read the whole lane.
 ///
@@ -21,6 +22,8 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
 
     private let connection: StoreConnection<BoardCacheWriter>
     let log: any EventLog
+    /// The manifest of the snapshot of the log that was taken last; `nil`: none was.
+    let taken = Mutex<UInt64?>(nil)
 
     private init(_ file: String, log: any EventLog) throws(StoreError) {
         let settings = StoreFile.Settings(
@@ -131,6 +134,11 @@ package final class BoardCache: SnapshotStore, RetentionWatermarks, CachingStore
             try writer.take(portion, logID: logID, digest: digest, replacesAll: true, database)
         }
         guard isTaken else { throw .failed("a portion of a snapshot follows none") }
+    }
+
+    /// Forgets the snapshot.
+    func drop() async throws(EventLogError) {
+        try await self.writing { database, _ in try BoardCacheSchema.clear(database) }
     }
 
     package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {

@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
+import Synchronization
 import TestSupport
 import Testing
 
@@ -25,17 +26,21 @@ struct ClusterTests {
         clock: any GatewayClock = SystemClock(),
         bus: FarBus? = nil,
         goneAfter: Duration = TestPatience.condition,
+        late: LogLateness.Bounds = LogLateness.Bounds(),
+        holding held: Held? = nil,
         changing change: (@Sendable (LoggedRecord) -> LoggedRecord)? = nil,
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         let far = self.server.connect()
         let log = try await WriterLog(over: far, settledAfter: .milliseconds(50))
-        let read: any EventLog = change.map { ChangedLog(base: log, change: $0) } ?? log
+        let changed: any EventLog = change.map { ChangedLog(base: log, change: $0) } ?? log
+        let read: any EventLog = held.map { ChangedLog(base: changed, held: $0) } ?? changed
         // A board that is another one is no snapshot for others.
         let snapshots: any SnapshotStore = change == nil ? far : InMemoryEventLog()
         var configuration = GatewayConfiguration.forTests
         configuration.beatInterval = .milliseconds(50)
         configuration.gatewayGoneAfter = goneAfter
+        configuration.gatewayLate = late
         configuration.rulesKnown = rules
         try await withGateway(
             configuration: configuration,
@@ -67,6 +72,15 @@ struct ClusterTests {
                     try await until("they know each other") { running.metrics.value(.gateways) == 2 }
                 }
                 try await until("all are counted") { expected() == 3 }
+                // Lists, `top` and the dashboard show those of all; a stream that is heard elsewhere only is in the list, too.
+                for running in [one, other] {
+                    try await until("the overview has all") {
+                        running.gateway.overview.listenerCount == 3
+                            && running.gateway.overview.listenerCount(of: stream) == 3
+                            && running.gateway.overview.streamIDs == [stream]
+                    }
+                }
+                #expect(one.gateway.overview.ownListenerCount == 1 && other.gateway.overview.ownListenerCount == 2)
                 // Leases stay where they are.
                 #expect(one.metrics.value(.listeners) == 1 && other.metrics.value(.listeners) == 2)
                 for running in [one, other] { #expect(running.gateway.readiness.alarms.isEmpty) }
@@ -75,7 +89,7 @@ struct ClusterTests {
                 try await until("each counts its own") { one.metrics.value(.notifiedListeners) == 1 }
             }
             try await until("the other has gone") { one.metrics.value(.gateways) == 1 }
-            #expect(expected() == 1)
+            #expect(expected() == 1 && one.gateway.overview.listenerCount == 1)
         }
     }
 
@@ -283,6 +297,82 @@ struct ClusterTests {
         }
     }
 
+    @Test func `a question reaches all on a bus that loses much, and those that do not answer are named`() async throws
+    {
+        self.exchange.set(.stormy)
+        let bus = self.exchange.connect()
+        try await self.run { one in
+            try await self.run { other in
+                try await self.run(bus: bus) { third in
+                    for running in [one, other, third] {
+                        try await until("they know each other") { running.metrics.value(.gateways) == 3 }
+                    }
+                    let questions = try [one, other, third].map { try #require($0.gateway.questions) }
+                    let asked = Counter()
+                    questions[1]
+                        .register("double") { body in
+                            asked.add()
+                            return body + body
+                        }
+                    questions[2].register("double") { _ in throw EventLogError.closed }
+                    self.exchange.set(.late)
+                    let all = try await questions[0].ask("double", [1, 2])
+                    #expect(all.missing == [] && all.answered.count == 2)
+                    let contents = Dictionary(uniqueKeysWithValues: all.answered.map { ($0.gateway, $0.content) })
+                    #expect(contents[other.gateway.instance] == .body([1, 2, 1, 2]))
+                    #expect(contents[third.gateway.instance] == .refusal("\(EventLogError.closed)"))
+                    #expect(asked.count >= 1)
+                    // One that does not know the question says so.
+                    let unknown = try await questions[1].ask("unknown", [])
+                    #expect(
+                        unknown.answered.count == 2
+                            && unknown.answered.allSatisfy { if case .refusal = $0.content { true } else { false } }
+                    )
+                    self.exchange.cut(bus)
+                    let some = try await questions[0].ask("double", [3])
+                    #expect(some.answered.map(\.content) == [.body([3, 3])])
+                    #expect(
+                        some.missing == [
+                            GatewayBeat.name(of: third.gateway.instance) + " at \(third.gateway.endpoints.requests)"
+                        ]
+                    )
+                    self.exchange.mend(bus)
+                }
+            }
+            try await until("they have gone") { one.metrics.value(.gateways) == 1 }
+            let alone = try #require(one.gateway.questions)
+            let none = try await alone.ask("double", [])
+            #expect(none.answered.isEmpty && none.missing.isEmpty)
+        }
+    }
+
+    @Test func `a gateway that reads the log late is an alarm at both, until it has caught up`() async throws {
+        let held = Held()
+        let bounds = LogLateness.Bounds(after: .milliseconds(300))
+        try await self.run(late: bounds) { one in
+            try await self.run(late: bounds, holding: held) { other in
+                for running in [one, other] {
+                    try await until("they know each other") { running.metrics.value(.gateways) == 2 }
+                }
+                held.isHeld.store(true, ordering: .relaxed)
+                try await one.broadcaster().publish("b", start: nil, hold: .seconds(600))
+                try await until("it is told") {
+                    self.sentence(of: .gatewayLate, at: one)?.hasPrefix("The gateway") ?? false
+                }
+                try await until("the late one says it, too") {
+                    self.sentence(of: .gatewayLate, at: other)?.hasPrefix("This gateway") ?? false
+                }
+                #expect(other.metrics.value(.gatewayLateRecords) > 0 && one.metrics.value(.gatewayLateRecords) == 0)
+                #expect(other.metrics.value(.gatewayLateSeconds) > 300_000)
+                #expect(one.metrics.value(.limitsHit, .limit(.gatewayLateAfter)) >= 1)
+                held.isHeld.store(false, ordering: .relaxed)
+                for running in [one, other] {
+                    try await until("it is over") { self.sentence(of: .gatewayLate, at: running) == nil }
+                }
+            }
+        }
+    }
+
     @Test func `a gateway that has its log for itself says nothing to anyone`() async throws {
         try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
             try await running.broadcaster().publish("b", start: nil, hold: .seconds(600))
@@ -293,10 +383,23 @@ struct ClusterTests {
     }
 }
 
-/// A log of which one gateway reads something else than is written.
+/// How often something happened.
+private final class Counter: Sendable {
+    private let number = Atomic(0)
+    func add() { self.number.add(1, ordering: .relaxed) }
+    var count: Int { self.number.load(ordering: .relaxed) }
+}
+
+/// Whether a gateway gets no records of breaks for now.
+private final class Held: Sendable {
+    let isHeld = Atomic(false)
+}
+
+/// A log of which one gateway reads something else than is written, or reads it later.
 private struct ChangedLog: EventLog {
     let base: any EventLog
-    let change: @Sendable (LoggedRecord) -> LoggedRecord
+    var change: @Sendable (LoggedRecord) -> LoggedRecord = { $0 }
+    var held: Held?
 
     var identity: LogIdentity { self.base.identity }
 
@@ -314,6 +417,9 @@ private struct ChangedLog: EventLog {
         bytesMax: Int
     ) async throws(EventLogError) -> [LoggedRecord] {
         let records = try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+        while lane == .breaks, let held, held.isHeld.load(ordering: .relaxed) {
+            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { throw .closed }
+        }
         return lane == .breaks ? records.map(self.change) : records
     }
 

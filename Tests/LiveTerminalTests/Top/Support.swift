@@ -13,6 +13,8 @@ enum Said {
         listeners: Int = 1_204,
         streams: Int = 10_000,
         running: Int = 12,
+        here: Int? = nil,
+        gateways: Int = 0,
         alarms: [(String, String)] = [],
         limits: [(String, Int)] = [],
         draining: Bool = false,
@@ -22,7 +24,7 @@ enum Said {
         let limits = limits.map { #"{"limit":"\#($0.0)","refused":\#($0.1),"max":null}"# }.joined(separator: ",")
         return try self.read(
             """
-            {"at":"2026-05-01T12:00:10.000000Z","listeners":\(listeners),"listenersHTTP":3,"streams":\(streams),"breaksRunning":\(running),\
+            {"at":"2026-05-01T12:00:10.000000Z","listeners":\(listeners),"listenersHere":\(here ?? listeners),"listenersHTTP":3,"gateways":\(gateways),"streams":\(streams),"breaksRunning":\(running),\
             "rates":{"notices":1,"batches":40.25,"acknowledgements":1234.5},"latency":{"noticeMicroseconds":\(notice),\
             "appendMicroseconds":null,"scheduleLateMicroseconds":null},"ledgerLagRecords":17,"ledgerLagSeconds":0.5,\
             "disk":{"bytes":12582912,"free":21474836480},"memoryBytes":64000000,"descriptors":{"open":40,"max":1048576},\

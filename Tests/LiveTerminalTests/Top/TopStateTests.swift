@@ -217,6 +217,12 @@ struct TopStateTests {
 
     // MARK: - The shown content
 
+    @Test func `of several gateways it shows how many listen at this one`() throws {
+        var state = try self.state()
+        state.apply(.gateway(try Said.gateway(here: 404, gateways: 3)))
+        #expect(state.line("1,204 listeners (at 3 gateways, 404 here, 3 by HTTP)   10,000 streams") != nil)
+    }
+
     @Test func `the gateway's figures stand above`() throws {
         let state = try self.state()
         #expect(state.line("cuecast top  127.0.0.1:7480  2026-05-01 12:00:10 UTC  version 0.1.0") != nil)

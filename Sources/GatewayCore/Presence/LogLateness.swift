@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// How late gateways of one log are: a gateway is late while it lacks records of the lane `breaks` that another one has applied.
+///
+/// ```swift
+/// lateness.note([own: 4_000, other: 4_012], elapsed: elapsed)
+/// if lateness.late(4_000, elapsed: elapsed).isTooMuch(bounds) { … }
+/// ```
+package struct LogLateness: Sendable {
+    /// How much later than the others a gateway may be before it is an alarm.
+    package struct Bounds: Hashable, Sendable {
+        /// How long it may lack a record.
+        package var after: Duration
+        /// How many records it may lack.
+        package var recordsMax: Int
+
+        /// - Parameters:
+        ///   - after: how long it may lack a record.
+        ///   - recordsMax: how many records it may lack.
+        package init(
+            after: Duration = .milliseconds(LimitName.gatewayLateAfter.value),
+            recordsMax: Int = LimitName.gatewayLateRecordsMax.value
+        ) {
+            self.after = after
+            self.recordsMax = recordsMax
+        }
+    }
+
+    /// How late one gateway is.
+    package struct Late: Hashable, Sendable {
+        /// How many records it lacks that another one has.
+        package var records: UInt64 = 0
+        /// How long it has lacked the oldest of them.
+        package var time: Duration = .zero
+
+        /// The limits that are passed.
+        package func limits(passed bounds: Bounds) -> [LimitName] {
+            (self.time > bounds.after ? [.gatewayLateAfter] : [])
+                + (self.records > UInt64(clamping: bounds.recordsMax) ? [.gatewayLateRecordsMax] : [])
+        }
+    }
+
+    private struct Mark {
+        /// Some gateway had applied the records up to this one …
+        let offset: UInt64
+        /// … at this time, for all that is known.
+        let at: Timestamp
+    }
+
+    /// The most instants that are kept; where there are more, every second one goes.
+    static let marksMax = 256
+
+    /// Ascending.
+    private var marks: [Mark] = []
+    private var head: UInt64 = 0
+
+    package init() {}
+
+    /// Notes how far all gateways are that are alive.
+    ///
+    /// - Parameters:
+    ///   - applied: up to which record each one has applied the lane.
+    ///   - elapsed: monotonic time.
+    package mutating func note(_ applied: some Collection<UInt64>, elapsed: Timestamp) {
+        if let newest = applied.max(), newest > self.head {
+            self.head = newest
+            self.marks.append(Mark(offset: newest, at: elapsed))
+        }
+        // All have what came until then.
+        let slowest = applied.min() ?? self.head
+        self.marks.removeAll { $0.offset <= slowest }
+        guard self.marks.count > Self.marksMax else { return }
+        self.marks = self.marks.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+    }
+
+    /// How late a gateway is.
+    ///
+    /// - Parameters:
+    ///   - applied: up to which record it has applied the lane.
+    ///   - elapsed: monotonic time.
+    /// - Returns: no less than it was seen to be.
+    package func late(_ applied: UInt64, elapsed: Timestamp) -> Late {
+        guard applied < self.head else { return Late() }
+        let since = self.marks.first { $0.offset > applied }?.at ?? elapsed
+        return Late(records: self.head - applied, time: elapsed - since)
+    }
+}
