@@ -123,7 +123,7 @@ struct ClusterCapacityTests {
     func `gateways fit up to their limit`(gateways: Int, fits: Bool) throws {
         let need = try #require(self.needs(of: gateways, self.million)["gateways"])
         #expect(need.available == 1_024)
-        #expect((need.share ?? 0) <= 1 == fits)
+        #expect(((need.share ?? 0) <= 1) == fits)
     }
 
     @Test func `more gateways make the share of each smaller, and the bus louder`() throws {
