@@ -121,15 +121,10 @@ struct ScheduleAdsFinder {
                 lists.append(Self.named(ads))
             }
         }
-        let others = zip(parts, lists).dropFirst()
-        return .success(
-            BreakAds(
-                advertisements: lists[0],
-                variants: others.isEmpty
-                    ? nil
-                    : others.map { AdVariant(name: $0.name, conditions: $0.conditions, advertisements: $1) }
-            )
-        )
+        guard parts.count > 1 else { return .success(BreakAds(advertisements: lists[0])) }
+        let variants = zip(parts, lists).dropFirst()
+            .map { part, ads in AdVariant(name: part.name, conditions: part.conditions, advertisements: ads) }
+        return .success(BreakAds(advertisements: lists[0], variants: variants))
     }
 
     /// The ads of one variant.
