@@ -123,7 +123,7 @@ struct ScheduleAdsFinder {
         }
         guard parts.count > 1 else { return .success(BreakAds(advertisements: lists[0])) }
         let variants = zip(parts, lists).dropFirst()
-            .map { part, ads in AdVariant(name: part.name, conditions: part.conditions, advertisements: ads) }
+            .map { part, ads in AdVariant(name: part.name, said: part.conditions, advertisements: ads) }
         return .success(BreakAds(advertisements: lists[0], variants: variants))
     }
 
