@@ -18,7 +18,7 @@ package struct ListenerForecast: Hashable, Sendable {
         }
     }
 
-    /// What an estimate stands on.
+    /// The basis of an estimate.
     package enum Basis: String, Hashable, Sendable {
         /// Breaks of the same time of day.
         case earlierDays

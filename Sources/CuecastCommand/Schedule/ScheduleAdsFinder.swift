@@ -43,7 +43,7 @@ struct ScheduleAdsFinder {
         self.chooses = chooses
     }
 
-    /// What was found for one variant of a break.
+    /// Ads that were found for one variant of a break.
     enum Found: Sendable {
         /// The ads that ad servers gave, by the place of the tag among the variant's sources.
         case answers([Int: [AdvertisementDescription]])
