@@ -4,7 +4,7 @@
 package import AdFormats
 package import CuecastWire
 
-/// A file of the variants of all breaks of a schedule, as `docs/broadcasters/schedules.md` describes it.
+/// A file of the variants of all breaks of a schedule, as `docs/broadcasters/audiences.md` describes it.
 package struct ScheduleVariantsDocument: Hashable, Sendable {
     /// The ads of a variant for which no ad server has any.
     package enum Fallback: Hashable, Sendable {

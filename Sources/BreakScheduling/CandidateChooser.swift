@@ -109,7 +109,7 @@ package struct VariantChoice: Sendable {
 
     /// The variant with what was chosen for it.
     package var adVariant: AdVariant {
-        AdVariant(name: self.variant, conditions: self.conditions, advertisements: self.advertisements)
+        AdVariant(name: self.variant, said: self.conditions, advertisements: self.advertisements)
     }
 }
 
@@ -117,7 +117,7 @@ extension AdVariant {
     /// A variant with the conditions of a file.
     package init(
         name: String,
-        conditions: [AudienceVariant.Condition],
+        said conditions: [AudienceVariant.Condition],
         advertisements: [AdvertisementDescription]
     ) {
         self.init(

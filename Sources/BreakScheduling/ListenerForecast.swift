@@ -18,7 +18,7 @@ package struct ListenerForecast: Hashable, Sendable {
         }
     }
 
-    /// What an estimate stands on.
+    /// The basis of an estimate.
     package enum Basis: String, Hashable, Sendable {
         /// Breaks of the same time of day.
         case earlierDays
@@ -33,6 +33,13 @@ package struct ListenerForecast: Hashable, Sendable {
         package var days: Int
         /// The fewest and the most of these days; of `now` the number itself.
         package var range: ClosedRange<Int64>
+
+        package init(listeners: Int64, basis: Basis, days: Int, range: ClosedRange<Int64>) {
+            self.listeners = listeners
+            self.basis = basis
+            self.days = days
+            self.range = range
+        }
     }
 
     /// How far from the same time of day a break of an earlier day may be (30 min), in milliseconds.

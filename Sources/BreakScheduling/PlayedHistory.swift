@@ -135,7 +135,7 @@ extension PlayedHistory {
     ///
     /// - Parameter page: gives the page of a key; `nil`: the first one.
     /// - Returns: the ads of all pages; `nil`: they have more than ``historyBreaksMax`` breaks.
-    /// - Throws: what `page` throws.
+    /// - Throws: the errors of `page`.
     package static func read<Failure>(
         _ page: (UInt64?) async throws(Failure) -> HistoryPage
     ) async throws(Failure) -> PlayedHistory? {

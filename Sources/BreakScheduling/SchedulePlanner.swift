@@ -142,6 +142,20 @@ package struct ScheduleChange: Hashable, Sendable {
     /// Whether its time to be filled has come, and it has other ads than the schedule's already.
     package var isFilledAlready = false
 
+    package init(
+        kind: Kind,
+        id: String,
+        wanted: WantedBreak? = nil,
+        present: PresentBreak? = nil,
+        reason: String = ""
+    ) {
+        self.kind = kind
+        self.id = id
+        self.wanted = wanted
+        self.present = present
+        self.reason = reason
+    }
+
     /// The start that it is listed by.
     package var startMilliseconds: Int64 { self.wanted?.startMilliseconds ?? self.present?.startMilliseconds ?? 0 }
 }

@@ -38,7 +38,7 @@ package struct StreamGroup: Hashable, Sendable {
         case none
     }
 
-    /// What became of one stream.
+    /// The result of a request for one stream.
     package struct Outcome: Sendable {
         package enum Result: Sendable {
             /// It has the break; ``isNew``: it did not have it before.
@@ -85,7 +85,7 @@ package struct StreamGroup: Hashable, Sendable {
     /// means the same time.
     ///
     /// - Parameters:
-    ///   - start: what is said.
+    ///   - start: the start, as it is said.
     ///   - present: the breaks of this id that the gateway has.
     ///   - now: the gateway's time, in milliseconds since 1970.
     /// - Returns: the time, in milliseconds since 1970; `nil`: it has none.
@@ -183,7 +183,7 @@ package struct StreamGroup: Hashable, Sendable {
     /// Calls the break off on every stream.
     ///
     /// - Parameter gateway: the gateway.
-    /// - Returns: what became of each stream, in their order.
+    /// - Returns: the result of each stream, in their order.
     package func cancel(at gateway: some ScheduleGateway) async -> [Outcome] {
         let id = self.pattern.id
         let outcomes = await self.each { (member) async throws(BroadcastError) in
@@ -200,7 +200,7 @@ package struct StreamGroup: Hashable, Sendable {
     /// Asks for something on every stream, some at a time.
     ///
     /// - Parameter ask: asks for one stream.
-    /// - Returns: what came of it, in the order of the streams.
+    /// - Returns: the results, in the order of the streams.
     private func each(
         _ ask: @escaping @Sendable (Member) async throws(BroadcastError) -> BreakStatus
     ) async -> [(stream: String, result: Result<BreakStatus, BroadcastError>)] {

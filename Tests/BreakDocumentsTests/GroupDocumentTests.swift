@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import BreakDocuments
+import CuecastWire
 import Testing
 
 /// The file of the streams of a group.

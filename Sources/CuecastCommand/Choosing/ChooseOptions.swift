@@ -191,7 +191,7 @@ extension CandidateChooser {
 }
 
 extension InputFile {
-    /// What a file says.
+    /// Reads a file that a person names.
     ///
     /// - Parameters:
     ///   - path: the file.

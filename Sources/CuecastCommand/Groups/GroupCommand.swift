@@ -161,7 +161,7 @@ struct GroupPublish: AsyncParsableCommand {
                             .map {
                                 AdVariant(
                                     name: $0.name,
-                                    conditions: $0.conditions,
+                                    said: $0.conditions,
                                     advertisements: $0.advertisements.map { AdvertisementDescription($0) }
                                 )
                             } ?? variants

@@ -23,7 +23,7 @@ struct FoundFilling: Sendable {
         /// `nil`: nothing was to be chosen for it.
         let choice: VariantChoice?
 
-        /// What was found; `nil`: nothing, so that the fallback counts.
+        /// The ads of an ad server, or chosen ones; `nil`: there are none, so that the fallback counts.
         var found: ScheduleAdsFinder.Found? {
             if let answer, !answer.ads.isEmpty { return .answers(answer.ads) }
             if let choice, !choice.choice.places.isEmpty { return .chosen(choice.advertisements) }
@@ -66,7 +66,7 @@ struct FoundFilling: Sendable {
     /// Whether any variant got other ads than it is put in with.
     var isFilled: Bool { self.parts.contains { $0.found != nil } }
 
-    /// What was found, by the variants' names.
+    /// The ads that were found, by the variants' names.
     var found: [String: ScheduleAdsFinder.Found] {
         Dictionary(uniqueKeysWithValues: self.parts.compactMap { part in part.found.map { (part.part.name, $0) } })
     }
@@ -99,7 +99,7 @@ struct FoundFilling: Sendable {
             .joined(separator: "; ")
     }
 
-    /// What each source said, for people and for logs.
+    /// The answers of all sources, for people and for logs.
     ///
     /// - Parameter list: the list of the schedule.
     /// - Returns: a line for each ad that was asked for or chosen, and one for each variant for which nothing was found.
@@ -112,7 +112,7 @@ struct FoundFilling: Sendable {
 }
 
 extension FoundFilling.Part {
-    /// What each source said about one variant, for people and for logs.
+    /// The answers of all sources for one variant, for people and for logs.
     func lines(list: String?) -> [String] {
         var lines = self.answer?.lines ?? []
         if let choice = self.choice {

@@ -43,7 +43,7 @@ struct ScheduleAdsFinder {
         self.chooses = chooses
     }
 
-    /// What was found for one variant of a break.
+    /// Ads that were found for one variant of a break.
     enum Found: Sendable {
         /// The ads that ad servers gave, by the place of the tag among the variant's sources.
         case answers([Int: [AdvertisementDescription]])
@@ -121,15 +121,10 @@ struct ScheduleAdsFinder {
                 lists.append(Self.named(ads))
             }
         }
-        let others = zip(parts, lists).dropFirst()
-        return .success(
-            BreakAds(
-                advertisements: lists[0],
-                variants: others.isEmpty
-                    ? nil
-                    : others.map { AdVariant(name: $0.name, conditions: $0.conditions, advertisements: $1) }
-            )
-        )
+        guard parts.count > 1 else { return .success(BreakAds(advertisements: lists[0])) }
+        let variants = zip(parts, lists).dropFirst()
+            .map { part, ads in AdVariant(name: part.name, said: part.conditions, advertisements: ads) }
+        return .success(BreakAds(advertisements: lists[0], variants: variants))
     }
 
     /// The ads of one variant.

@@ -14,7 +14,7 @@ import GatewayCore
 struct ScheduleAudienceOptions: ParsableArguments {
     @Option(
         help: """
-            A JSON file of variants, as docs/broadcasters/schedules.md describes it: breaks with an ad server, and breaks that name no \
+            A JSON file of variants, as docs/broadcasters/audiences.md describes it: breaks with an ad server, and breaks that name no \
             ads, have other ads for some listeners.
             """
     )
@@ -33,8 +33,8 @@ struct ScheduleAudienceOptions: ParsableArguments {
 
     /// Reads the files.
     ///
-    /// - Returns: what they say.
-    /// - Throws: what is wrong with one.
+    /// - Returns: the variants and the candidates.
+    /// - Throws: the first fault of a file.
     func read() throws(FileFault) -> ScheduleAudience {
         var audience = ScheduleAudience()
         if let path = self.variants {

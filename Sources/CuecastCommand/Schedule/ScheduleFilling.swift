@@ -11,7 +11,7 @@ import GatewayCore
 
 /// Fills the breaks of a schedule that are due: with the ads of their ad servers, with chosen ones, or else not at all.
 struct ScheduleFilling {
-    /// What a pass of fillings did.
+    /// The results of a pass of fillings.
     struct Outcome {
         /// The breaks that were filled, or whose ads the gateway refused.
         var changes: [ScheduleChange] = []
@@ -58,7 +58,7 @@ struct ScheduleFilling {
     ///   - document: the schedule.
     ///   - keeper: changes breaks.
     ///   - finder: knows the ads of lists.
-    /// - Returns: what was done.
+    /// - Returns: the results.
     /// - Throws: where the gateway cannot be asked.
     mutating func fill(
         _ changes: [ScheduleChange],
