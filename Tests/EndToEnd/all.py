@@ -14,7 +14,7 @@ import harness, test_end_to_end
 #: So many classes at a time.
 PROCESSES = 5
 #: The classes that take longest. They go first, so that no processor is idle at the end.
-LONGEST = ("SharedLogForget", "Schedules", "Dashboard", "AdServers", "WebTabs", "WebCrowd", "HTTP2", "CommandLine", "Choosing", "EventListeners", "WebPlayer",
+LONGEST = ("SharedLogForget", "Schedules", "Dashboard", "AdServers", "WebTabs", "WebCrowd", "HTTP2", "CommandLine", "DashboardViews", "Choosing", "EventListeners", "WebPlayer",
            "HTTPFuzz", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife", "LoadRun", "WatchHLS", "EndToEnd", "BroadcasterPages", "RealEncoder",
            "ProgrammeTime", "WebGuide", "WebWake", "WatchedRadio", "SharedLogSnapshots")
 

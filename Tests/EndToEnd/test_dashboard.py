@@ -63,7 +63,9 @@ CONTRAST = r"""(() => {
 })()"""
 
 
-class Dashboard(unittest.TestCase):
+class DashboardPage(unittest.TestCase):
+    """A gateway and its page in a browser, for the classes that look at it."""
+
     @classmethod
     def setUpClass(cls):
         cls.browser = Browser()
@@ -138,6 +140,48 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(strangers, [])
         self.assertEqual(page.complaints, [])
 
+    def end(self, name):
+        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id=name)).status, OK)
+
+    def look(self, name):
+        return self.server.get(f"/v1/streams/radio1/breaks/{name}")
+
+    def steering(self, *arguments, listeners=1):
+        """The page of radio1, with a token."""
+        self.gateway(*arguments)
+        for _ in range(listeners):
+            self.listener("radio1")
+        page = self.dashboard("radio1")
+        self.give_token(page)
+        return page
+
+    def open(self, page, word, name, reach="1 listener"):
+        """Opens the dialog of a change, as soon as its button is there."""
+        button = f"button[aria-label='{word}: {name}']"
+        self.until_there(page, f"{word} is offered", button)
+        page.click(button)
+        page.until("it says whom it reaches", f"document.querySelector('#dialog .reach')?.textContent === 'It reaches {reach} now.'")
+
+    def confirm(self, page):
+        page.click("#dialog button[type=submit]")
+        page.until("it is done", "!document.querySelector('#dialog').open")
+
+    def facts(self, page):
+        """What the dialog shows of the break, by the names that stand before."""
+        return page.evaluate("""Object.fromEntries([...document.querySelectorAll("#dialog dt")].map((each) =>
+            [each.textContent, each.nextSibling.textContent]))""")
+
+    def fill(self, page, **values):
+        for name, value in values.items():
+            page.evaluate(f"document.querySelector('#field-{name}').value = {json.dumps(value)}")
+
+    def only_refusals(self, page, *statuses):
+        """Nothing was complained about but these refusals, of which browsers tell."""
+        for each in page.complaints:
+            self.assertRegex(each, f"status of ({'|'.join(str(each) for each in statuses)})")
+
+
+class Dashboard(DashboardPage):
     def test_it_loads_and_says_that_there_is_nothing_yet(self):
         self.gateway()
         page = self.dashboard()
@@ -391,9 +435,9 @@ class Dashboard(unittest.TestCase):
             self.assertTrue(style != "none" and width >= 2, f"no one sees where the focus is: {name}")
             self.assertLess(len(seen), 60, seen)
         self.assertEqual(seen, [
-            page.text("#theme"), page.text("#token"), "The last 1 h", "The last 6 h", "The last 24 h", "search", "radio1", "radio2",
-            "Pin", "Publish a test break", "Punch: noon", "Update: noon", "Cancel: noon", "Breaks and their books", "past-break", "past-ad",
-            "past-from", "past-until", "By ad", "Download CSV", "#books", "noon", "HTTP API", "OpenAPI", "Metrics"])
+            "Now", "Day", "Ad lists", page.text("#theme"), page.text("#token"), "The last 1 h", "The last 6 h", "The last 24 h", "search", "radio1", "radio2",
+            "Pin", "Publish a test break", "noon", "Punch: noon", "Update: noon", "Cancel: noon", "Breaks and their books", "past-break",
+            "past-ad", "past-from", "past-until", "By ad", "Download CSV", "#books", "noon", "HTTP API", "OpenAPI", "Metrics"])
         # A tab is changed by the arrows.
         page.focus("#tab-books")
         page.press("ArrowRight")
@@ -529,9 +573,6 @@ class Dashboard(unittest.TestCase):
     #: What the page does after it may have missed events.
     RESYNC = "window.cuecast.client.dispatchEvent(new CustomEvent('resync'))"
     CARDS = "[...document.querySelectorAll('#breaks .break h3')].map((each) => each.textContent).join()"
-
-    def end(self, name):
-        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id=name)).status, OK)
 
     def steering_noon(self, **fields):
         """The page of radio1, with a token and the break noon."""
@@ -786,43 +827,6 @@ class Dashboard(unittest.TestCase):
         page.until("its title has the other time", "document.querySelector('#clock').title.endsWith('UTC')")
 
     # MARK: Steering what others steer too
-
-    def look(self, name):
-        return self.server.get(f"/v1/streams/radio1/breaks/{name}")
-
-    def steering(self, *arguments, listeners=1):
-        """The page of radio1, with a token."""
-        self.gateway(*arguments)
-        for _ in range(listeners):
-            self.listener("radio1")
-        page = self.dashboard("radio1")
-        self.give_token(page)
-        return page
-
-    def open(self, page, word, name, reach="1 listener"):
-        """Opens the dialog of a change, as soon as its button is there."""
-        button = f"button[aria-label='{word}: {name}']"
-        self.until_there(page, f"{word} is offered", button)
-        page.click(button)
-        page.until("it says whom it reaches", f"document.querySelector('#dialog .reach')?.textContent === 'It reaches {reach} now.'")
-
-    def confirm(self, page):
-        page.click("#dialog button[type=submit]")
-        page.until("it is done", "!document.querySelector('#dialog').open")
-
-    def facts(self, page):
-        """What the dialog shows of the break, by the names that stand before."""
-        return page.evaluate("""Object.fromEntries([...document.querySelectorAll("#dialog dt")].map((each) =>
-            [each.textContent, each.nextSibling.textContent]))""")
-
-    def fill(self, page, **values):
-        for name, value in values.items():
-            page.evaluate(f"document.querySelector('#field-{name}').value = {json.dumps(value)}")
-
-    def only_refusals(self, page, *statuses):
-        """Nothing was complained about but these refusals, of which browsers tell."""
-        for each in page.complaints:
-            self.assertRegex(each, f"status of ({'|'.join(str(each) for each in statuses)})")
 
     def test_a_break_is_postponed_by_what_is_typed(self):
         page = self.steering(listeners=2)

@@ -10,6 +10,8 @@ import { count, element, isolated, moment, say, span } from "./plots.js";
 const MEDIA_KEY = "cuecast.testMedia";
 /// The longest tone that the gateway makes.
 const TONE_SECONDS_MAX = 60;
+/// The largest body that the gateway takes.
+const AD_LIST_BYTES_MAX = 1_048_576;
 
 /// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
 const CHANGES = {
@@ -78,9 +80,20 @@ function isOnlyAnnounced(before, after) {
     && LOOKED_AT.every((name) => before[name] === after[name]);
 }
 
+/// Why a text is no ads that the gateway could take; empty: it may be some. The gateway checks the rest.
+function adsProblem(text) {
+  if (new TextEncoder().encode(text).length > AD_LIST_BYTES_MAX) return `The ads have more than ${count(AD_LIST_BYTES_MAX)} bytes.`;
+  if (text.startsWith("<")) return "";
+  try {
+    return Array.isArray(JSON.parse(text)?.ads) ? "" : "The JSON needs a member ads with the list of ads.";
+  } catch (error) {
+    return `This is neither JSON nor VAST: ${error.message}`;
+  }
+}
+
 export class Actions {
   /// - tell: shows the result of a change.
-  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
+  /// - home: the element that gets the focus if the button that opened a dialog is gone when the dialog closes.
   constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
@@ -90,7 +103,7 @@ export class Actions {
     dialog.addEventListener("close", () => {
       this.#turn += 1;
       dialog.replaceChildren();
-      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
+      if (document.activeElement === null || document.activeElement === document.body) home().focus({ preventScroll: true });
     });
   }
 
@@ -188,6 +201,57 @@ export class Actions {
     });
   }
 
+  /// Asks for the ads of a list, and for confirmation.
+  ///
+  /// - list: the list to replace, with its ads; nothing: a new one.
+  /// - use: the streams whose breaks it fills, in words.
+  /// - then: gets the gateway's answer.
+  /// - look: has the lists loaded anew, because another person changed one.
+  putList(list, use, then, look) {
+    const ads = list ? JSON.stringify({ ads: list.ads ?? [] }, null, 2) : "";
+    this.#confirm({
+      title: list ? `Replace the ad list ${list.name}?` : "Put an ad list?", confirm: list ? "Replace the list" : "Put the list", kind: "primary",
+      text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
+      facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
+      fields: [
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
+        { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
+      ],
+      check: ({ ads: text }) => adsProblem(text),
+      run: async ({ list: name = list?.name, ads: text }) => {
+        const isVAST = text.startsWith("<");
+        const headers = { "Content-Type": isVAST ? "application/xml" : "application/json", ...(list ? { "If-Match": `"${list.revision}"` } : { "If-None-Match": "*" }) };
+        try {
+          then(await this.client.ask("PUT", `v1/lists/${encodeURIComponent(name)}`, { body: text, headers }));
+        } catch (error) {
+          if (error.code !== "REVISION_CONFLICT") throw error;
+          look();
+          throw new Error(`${error.message} Nothing was changed: go back, and look at the list.`);
+        }
+      },
+      done: ({ list: name = list?.name }) => `The ad list ${name} is kept.`,
+    });
+  }
+
+  /// Asks for confirmation that a list is to go.
+  removeList(list, use, then, look) {
+    this.#confirm({
+      title: `Remove the ad list ${list.name}?`, confirm: "Remove the list", kind: "danger", text: "Breaks that have its ads keep them. A list that the cue policy names cannot be removed.",
+      facts: [["List", list.name], ["Ads", count(list.adCount)], ["Fills breaks of", use], ["Revision", count(list.revision)]], fields: [],
+      run: async () => {
+        try {
+          await this.client.ask("DELETE", `v1/lists/${encodeURIComponent(list.name)}`, { headers: { "If-Match": `"${list.revision}"` } });
+        } catch (error) {
+          if (error.code === "REVISION_CONFLICT") look();
+          throw error;
+        }
+        then();
+      },
+      done: `The ad list ${list.name} is removed.`,
+    });
+  }
+
   /// Asks for a token, or shows the one that is there.
   askForToken() {
     const { token, claims } = this.client;
@@ -244,7 +308,7 @@ export class Actions {
       element("div", { class: "dialog-buttons" }, away, go));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value.trim()]));
+      const values = Object.fromEntries([...inputs].filter(([, input]) => input.type !== "file").map(([name, input]) => [name, input.value.trim()]));
       const wrong = check?.(values);
       if (wrong) return say(problem, wrong);
       say(problem, "");
@@ -292,14 +356,25 @@ export class Actions {
 
   #field(field, inputs) {
     const id = `field-${field.name}`;
-    const input = field.options
+    const input = field.rows
+      ? element("textarea", { id, rows: field.rows, required: field.isRequired, spellcheck: "false", autocomplete: "off", "aria-describedby": field.hint ? `${id}-hint` : undefined }, field.value)
+      : field.options
       ? element("select", { id }, field.options.map(([value, word]) => element("option", { value, selected: value === field.value }, word)))
       : element("input", {
         id, type: field.type ?? "text", value: field.value, placeholder: field.placeholder, required: field.isRequired, pattern: field.pattern,
-        min: field.min, max: field.max, maxlength: field.maxlength, spellcheck: "false", autocomplete: "off",
+        min: field.min, max: field.max, maxlength: field.maxlength, accept: field.accept, spellcheck: "false", autocomplete: "off",
         "aria-describedby": field.hint ? `${id}-hint` : undefined,
       });
     inputs.set(field.name, input);
+    if (field.into) input.addEventListener("change", async () => {
+      const [file] = input.files;
+      if (!file) return;
+      // The size is checked before it is read: a film is no list.
+      const text = file.size > AD_LIST_BYTES_MAX ? null : await file.text();
+      input.setCustomValidity(text === null ? `The file has more than ${count(AD_LIST_BYTES_MAX)} bytes.` : "");
+      input.reportValidity();
+      if (text !== null) inputs.get(field.into).value = text;
+    });
     return element("div", { class: "field" }, element("label", { for: id }, field.label), input,
       field.hint ? element("p", { class: "note", id: `${id}-hint` }, field.hint) : "");
   }

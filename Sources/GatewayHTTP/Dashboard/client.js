@@ -76,6 +76,8 @@ export class GatewayClient extends EventTarget {
   // MARK: Requests
 
   /// Asks, and gives the answer's document. Throws `GatewayGone` or `Refused`.
+  ///
+  /// - body: becomes JSON; a text goes as it is, with its type among the headers.
   async ask(method, path, { query = {}, body, headers = {}, token = this.token } = {}) {
     const address = new URL(path, this.base);
     for (const [name, value] of Object.entries(query)) {
@@ -87,8 +89,8 @@ export class GatewayClient extends EventTarget {
     request.signal = AbortSignal.timeout(ANSWER_MAX_MS);
     if (token) request.headers.Authorization = `Bearer ${token}`;
     if (body !== undefined) {
-      request.headers["Content-Type"] = "application/json";
-      request.body = JSON.stringify(body);
+      request.headers["Content-Type"] ??= "application/json";
+      request.body = typeof body === "string" ? body : JSON.stringify(body);
     }
     let answer, text;
     try {
@@ -136,6 +138,9 @@ export class GatewayClient extends EventTarget {
   mayPublish(stream) {
     return (this.claims?.scopes ?? []).some((scope) => scope.startsWith("publish:") && names(scope.slice(8), stream));
   }
+
+  /// Whether the token says that it may change the breaks of every stream, and the ad lists.
+  mayPublishEverywhere() { return (this.claims?.scopes ?? []).includes("publish:*"); }
 
   // MARK: The clock
 

@@ -10,11 +10,12 @@ import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
 import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
-import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state, titleOfView } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
-import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
+import { actions, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
+import { showFirst, viewWords } from "./views.js";
 
 /// For developers who inspect the page with the browser's tools.
 window.cuecast = { state, client };
@@ -22,7 +23,7 @@ window.cuecast = { state, client };
 // The address names the chosen stream: the way past the head must leave it alone.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
-  $("streams").focus();
+  ($("streams").checkVisibility() ? $("streams") : titleOfView()).focus();
 });
 
 // MARK: Colours
@@ -82,7 +83,7 @@ function drawLink() {
       element("strong", {}, title), element("span", {}, text))));
   }
   const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
-  document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
+  document.title = [title, ...viewWords(), "Cuecast"].filter(Boolean).join(" · ");
   say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
 }
 
@@ -194,8 +195,6 @@ function tick() {
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }
 
-const wanted = decodeURIComponent(location.hash.slice(1));
-if (/^[A-Za-z0-9._-]{1,64}$/.test(wanted)) choose(wanted, false);
-else loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
+if (!showFirst()) loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
 drawPast();
 tick();

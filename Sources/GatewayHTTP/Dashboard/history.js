@@ -3,6 +3,7 @@
 
 // The history: breaks and their books, and the requested changes.
 
+import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
 import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
@@ -12,7 +13,7 @@ const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
 const UNSETTLED_MS = 60_000;
 /// After so long the counts of a break that is over are final.
-const SETTLES_AFTER_MS = 600_000;
+export const SETTLES_AFTER_MS = 600_000;
 /// The most pages of one file: 500 breaks on each.
 const CSV_PAGES_MAX = 100;
 const CSV_PAGE = 500;
@@ -264,7 +265,8 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
+      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
+        element("a", { href: addressOf({ view: "break", stream: state.chosen, pageBreak: each.break }), data: { key: `page of ${each.break}` } }, "Page of the break"))));
     }
   }
   return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },

@@ -22,7 +22,14 @@ export const state = {
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], signals: null, tab: "books",
   filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
+  // The view: now, day, break or lists; the day (today if empty), the break of the page, and the list that it shows.
+  view: "now", day: "", pageBreak: "", list: "",
 };
+
+/// The title of the view that is shown, where a person begins to read it.
+export function titleOfView() {
+  return $({ now: "stream-title", day: "day-title", break: "break-title", lists: state.list ? "list-title" : "lists-title" }[state.view]);
+}
 
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
@@ -119,6 +126,14 @@ export function isOpen(each) { return OPEN_STATES.includes(each.state); }
 
 export function startOf(each) { return each?.start ? Date.parse(each.start) : null; }
 export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
+
+/// The state by the clock: a break starts and ends without a message.
+export function stateNow(each, now) {
+  const start = startOf(each), end = endOf(each);
+  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
+  if (each.state === "live" && end !== null && now >= end) return "complete";
+  return each.state;
+}
 
 /// Where a request failed: what people must know the link says.
 export function complain(error) {

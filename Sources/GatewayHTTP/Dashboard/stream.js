@@ -4,9 +4,10 @@
 // The chosen stream: its breaks with countdowns and buttons, and what listeners do.
 
 import { Actions } from "./actions.js";
+import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, stateNow, tell, titleOfView, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 import { loadSignals } from "./signals.js";
 
@@ -19,10 +20,14 @@ const FUNNEL = [
   ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
 ];
 
-export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
+export const actions = new Actions(client, $("dialog"), tell, titleOfView);
 
+/// Chooses a stream in the view that is shown; the page of a break gives way to what its stream does now.
 export function choose(stream, byHand) {
+  if (byHand && state.view === "break") state.view = "now";
   if (stream === state.chosen && state.breaks.size) {
+    showAddress();
+    draw();
     if (byHand) showDetail();
     return;
   }
@@ -34,8 +39,7 @@ export function choose(stream, byHand) {
   state.auditBefore = [];
   state.signals = null;
   state.openBreak = "";
-  const hash = `#${encodeURIComponent(stream)}`;
-  if (location.hash !== hash) history.replaceState(null, "", hash);
+  showAddress();
   watch();
   loadDetail();
   loadPast();
@@ -47,17 +51,19 @@ export function choose(stream, byHand) {
   }
 }
 
+/// Writes the address of what is shown.
+function showAddress() {
+  const address = addressOf({ ...state, stream: state.chosen });
+  if (location.hash !== address) history.replaceState(null, "", address);
+}
+
 /// On a narrow screen the detail stands below the list.
 function showDetail() {
   if (!matchMedia("(max-width: 899px)").matches) return;
-  $("stream").scrollIntoView({ block: "start" });
-  $("stream-title").focus({ preventScroll: true });
+  const name = state.view === "day" ? "day" : "stream";
+  $(name).scrollIntoView({ block: "start" });
+  $(`${name}-title`).focus({ preventScroll: true });
 }
-
-addEventListener("hashchange", () => {
-  const stream = decodeURIComponent(location.hash.slice(1));
-  if (/^[A-Za-z0-9._-]{1,64}$/.test(stream)) choose(stream, false);
-});
 
 /// The breaks of the chosen stream that are not over.
 const detail = new Part(async () => {
@@ -81,14 +87,6 @@ const detail = new Part(async () => {
 
 export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
-
-/// The state by the clock: a break starts and ends without a message.
-function stateNow(each, now) {
-  const start = startOf(each), end = endOf(each);
-  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
-  if (each.state === "live" && end !== null && now >= end) return "complete";
-  return each.state;
-}
 
 const cards = new Map();
 function drawBreaks() {
@@ -132,12 +130,12 @@ function keepFocus(focused) {
 
 function makeCard() {
   const card = {
-    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
+    badge: element("span", { class: "badge" }), name: element("a", { class: "name" }), title: element("p", { class: "title", dir: "auto" }),
     time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
     bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
   };
   card.node = element("article", { class: "break" },
-    element("div", { class: "break-head" }, card.badge, card.name),
+    element("div", { class: "break-head" }, card.badge, element("h3", {}, card.name)),
     element("div", { class: "break-time" }, card.time, card.timeNote), card.bar.node, card.title, card.facts, card.buttons);
   return card;
 }
@@ -148,6 +146,7 @@ function drawCard(card, each, now) {
   mark(card.badge, "data-state", current);
   say(card.badge, STATE_WORDS[current] ?? current);
   say(card.name, each.break);
+  mark(card.name, "href", addressOf({ view: "break", stream: each.stream, pageBreak: each.break }));
   mark(card.node, "aria-label", `Break ${each.break}, ${STATE_WORDS[current] ?? current}`);
   const length = each.durationMilliseconds ? span(each.durationMilliseconds) : "no fixed length";
   let time = "", note = "", part = 0;
@@ -191,7 +190,7 @@ function signalled(each) {
 }
 
 /// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.
-async function listenersOf(stream) {
+export async function listenersOf(stream) {
   try {
     return (await client.get(`v1/streams/${encodeURIComponent(stream)}`)).listeners;
   } catch (error) {

@@ -22,6 +22,8 @@ import { count, element, isolated, moment, say, span } from "./plots.js";
 const MEDIA_KEY = "cuecast.testMedia";
 /// The longest tone that the gateway makes.
 const TONE_SECONDS_MAX = 60;
+/// The largest body that the gateway takes.
+const AD_LIST_BYTES_MAX = 1_048_576;
 
 /// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
 const CHANGES = {
@@ -90,9 +92,20 @@ function isOnlyAnnounced(before, after) {
     && LOOKED_AT.every((name) => before[name] === after[name]);
 }
 
+/// Why a text is no ads that the gateway could take; empty: it may be some. The gateway checks the rest.
+function adsProblem(text) {
+  if (new TextEncoder().encode(text).length > AD_LIST_BYTES_MAX) return `The ads have more than ${count(AD_LIST_BYTES_MAX)} bytes.`;
+  if (text.startsWith("<")) return "";
+  try {
+    return Array.isArray(JSON.parse(text)?.ads) ? "" : "The JSON needs a member ads with the list of ads.";
+  } catch (error) {
+    return `This is neither JSON nor VAST: ${error.message}`;
+  }
+}
+
 export class Actions {
   /// - tell: shows the result of a change.
-  /// - home: gets the focus if the button that opened a dialog is gone when the dialog closes.
+  /// - home: the element that gets the focus if the button that opened a dialog is gone when the dialog closes.
   constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
@@ -102,7 +115,7 @@ export class Actions {
     dialog.addEventListener("close", () => {
       this.#turn += 1;
       dialog.replaceChildren();
-      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
+      if (document.activeElement === null || document.activeElement === document.body) home().focus({ preventScroll: true });
     });
   }
 
@@ -200,6 +213,57 @@ export class Actions {
     });
   }
 
+  /// Asks for the ads of a list, and for confirmation.
+  ///
+  /// - list: the list to replace, with its ads; nothing: a new one.
+  /// - use: the streams whose breaks it fills, in words.
+  /// - then: gets the gateway's answer.
+  /// - look: has the lists loaded anew, because another person changed one.
+  putList(list, use, then, look) {
+    const ads = list ? JSON.stringify({ ads: list.ads ?? [] }, null, 2) : "";
+    this.#confirm({
+      title: list ? `Replace the ad list ${list.name}?` : "Put an ad list?", confirm: list ? "Replace the list" : "Put the list", kind: "primary",
+      text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
+      facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
+      fields: [
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
+        { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
+      ],
+      check: ({ ads: text }) => adsProblem(text),
+      run: async ({ list: name = list?.name, ads: text }) => {
+        const isVAST = text.startsWith("<");
+        const headers = { "Content-Type": isVAST ? "application/xml" : "application/json", ...(list ? { "If-Match": `"${list.revision}"` } : { "If-None-Match": "*" }) };
+        try {
+          then(await this.client.ask("PUT", `v1/lists/${encodeURIComponent(name)}`, { body: text, headers }));
+        } catch (error) {
+          if (error.code !== "REVISION_CONFLICT") throw error;
+          look();
+          throw new Error(`${error.message} Nothing was changed: go back, and look at the list.`);
+        }
+      },
+      done: ({ list: name = list?.name }) => `The ad list ${name} is kept.`,
+    });
+  }
+
+  /// Asks for confirmation that a list is to go.
+  removeList(list, use, then, look) {
+    this.#confirm({
+      title: `Remove the ad list ${list.name}?`, confirm: "Remove the list", kind: "danger", text: "Breaks that have its ads keep them. A list that the cue policy names cannot be removed.",
+      facts: [["List", list.name], ["Ads", count(list.adCount)], ["Fills breaks of", use], ["Revision", count(list.revision)]], fields: [],
+      run: async () => {
+        try {
+          await this.client.ask("DELETE", `v1/lists/${encodeURIComponent(list.name)}`, { headers: { "If-Match": `"${list.revision}"` } });
+        } catch (error) {
+          if (error.code === "REVISION_CONFLICT") look();
+          throw error;
+        }
+        then();
+      },
+      done: `The ad list ${list.name} is removed.`,
+    });
+  }
+
   /// Asks for a token, or shows the one that is there.
   askForToken() {
     const { token, claims } = this.client;
@@ -256,7 +320,7 @@ export class Actions {
       element("div", { class: "dialog-buttons" }, away, go));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value.trim()]));
+      const values = Object.fromEntries([...inputs].filter(([, input]) => input.type !== "file").map(([name, input]) => [name, input.value.trim()]));
       const wrong = check?.(values);
       if (wrong) return say(problem, wrong);
       say(problem, "");
@@ -304,20 +368,394 @@ export class Actions {
 
   #field(field, inputs) {
     const id = `field-${field.name}`;
-    const input = field.options
+    const input = field.rows
+      ? element("textarea", { id, rows: field.rows, required: field.isRequired, spellcheck: "false", autocomplete: "off", "aria-describedby": field.hint ? `${id}-hint` : undefined }, field.value)
+      : field.options
       ? element("select", { id }, field.options.map(([value, word]) => element("option", { value, selected: value === field.value }, word)))
       : element("input", {
         id, type: field.type ?? "text", value: field.value, placeholder: field.placeholder, required: field.isRequired, pattern: field.pattern,
-        min: field.min, max: field.max, maxlength: field.maxlength, spellcheck: "false", autocomplete: "off",
+        min: field.min, max: field.max, maxlength: field.maxlength, accept: field.accept, spellcheck: "false", autocomplete: "off",
         "aria-describedby": field.hint ? `${id}-hint` : undefined,
       });
     inputs.set(field.name, input);
+    if (field.into) input.addEventListener("change", async () => {
+      const [file] = input.files;
+      if (!file) return;
+      // The size is checked before it is read: a film is no list.
+      const text = file.size > AD_LIST_BYTES_MAX ? null : await file.text();
+      input.setCustomValidity(text === null ? `The file has more than ${count(AD_LIST_BYTES_MAX)} bytes.` : "");
+      input.reportValidity();
+      if (text !== null) inputs.get(field.into).value = text;
+    });
     return element("div", { class: "field" }, element("label", { for: id }, field.label), input,
       field.hint ? element("p", { class: "note", id: `${id}-hint` }, field.hint) : "");
   }
 }
 
 """##
+        ),
+        DashboardFile(
+            name: "address.js",
+            type: "text/javascript; charset=utf-8",
+            text: ##"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The addresses of the views, behind the # of the page: they can be bookmarked and sent, and no server sees them.
+//
+//   #radio1                   the stream now
+//   #radio1/day               its day today; #radio1/day/2026-11-21 another one
+//   #radio1/break/noon-1      one of its breaks
+//   #/lists                   the ad lists; #/lists/spots one of them
+//
+// The id of a stream has no slash: no stream is called like a view.
+
+const ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/// Whether a text is a day of the calendar, such as 2026-11-21.
+export function isDay(text) {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+/// The view that an address names; nothing where it names none.
+export function readAddress(hash) {
+  let parts;
+  try { parts = hash.replace(/^#/, "").split("/").map(decodeURIComponent); } catch { return null; }
+  const [stream, view = "now", name = ""] = parts;
+  const place = { view, stream, day: "", pageBreak: "", list: "" };
+  if (parts.length > 3 || (stream && !ID.test(stream))) return null;
+  if (parts.length === 1) return place;
+  if (view === "day" && (!name || isDay(name))) return { ...place, day: name };
+  if (view === "break" && stream && ID.test(name)) return { ...place, pageBreak: name };
+  if (view === "lists" && !stream && (!name || ID.test(name))) return { ...place, list: name };
+  return null;
+}
+
+/// The address of a view.
+export function addressOf({ view, stream = "", day = "", pageBreak = "", list = "" }) {
+  const parts = {
+    now: [stream], day: day ? [stream, "day", day] : [stream, "day"], break: [stream, "break", pageBreak],
+    lists: list ? ["", "lists", list] : ["", "lists"],
+  }[view];
+  return `#${parts.map(encodeURIComponent).join("/")}`;
+}
+
+"""##
+        ),
+        DashboardFile(
+            name: "break-page.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The page of one break: what it is, its books, its variants with their ads, why it is so, its sources, and its revisions.
+
+import { addressOf } from "./address.js";
+import { Refused } from "./client.js";
+import { SETTLES_AFTER_MS } from "./history.js";
+import { $, Part, STATE_WORDS, client, endOf, later, onDraw, startOf, state, stateNow } from "./model.js";
+import { dayOf, fillFindings, fillsOf, rowOf, stateOfBooks } from "./planning.js";
+import { Bar, OUTCOMES, count, element, mark, moment, say, share, showIn, span } from "./plots.js";
+import { actions, listenersOf } from "./stream.js";
+
+const AUDIT_LINES_MAX = 50;
+/// How often the page asks anew, while the books may still change and no event tells.
+const RELOAD_MS = 60_000;
+
+/// The loaded data: the break on the board, its books, its lines of the audit; the first two may be missing.
+let known = null;
+let wanted = "";
+let asked = 0;
+
+/// An answer; nothing where the gateway has none, or none any more. A refusal that may pass is one of the whole page.
+async function answerOf(path, query) {
+  try {
+    return await client.get(path, query);
+  } catch (error) {
+    if (error instanceof Refused && (error.status === 404 || error.code === "BREAK_TOO_OLD")) return null;
+    throw error;
+  }
+}
+
+/// The lines of the audit, or the sentence why there are none.
+async function auditOf(stream, name) {
+  try {
+    return await client.get("v1/audit", { stream, break: name, limit: AUDIT_LINES_MAX });
+  } catch (error) {
+    if (error instanceof Refused && !error.isRetryable) return { entries: [], sentence: error.message };
+    throw error;
+  }
+}
+
+const part = new Part(async () => {
+  const { chosen: stream, pageBreak: name } = state;
+  if (state.view !== "break") return null;
+  asked = performance.now();
+  const path = `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(name)}`;
+  const [live, report, audit] = await Promise.all([answerOf(path), answerOf(`${path}/report`), auditOf(stream, name)]);
+  // A break that was published by another id has its books and its audit by its own one.
+  const own = live?.break ?? report?.breaks[0].break ?? name;
+  const lines = own === name ? audit : await auditOf(stream, own);
+  if (state.view !== "break" || stream !== state.chosen || name !== state.pageBreak) return null;
+  return () => { known = { stream, name, own, live, report, books: report?.breaks[0] ?? null, audit: lines }; };
+});
+
+const reloadSoon = later(() => part.load(), 500);
+/// A line of the audit may come a moment after the change.
+const reloadLate = later(() => part.load(), 3_000);
+const reloadCounts = later(() => part.load(), 5_000);
+for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
+client.addEventListener("break", ({ detail }) => {
+  if (!isShown(detail)) return;
+  reloadSoon();
+  reloadLate();
+});
+client.addEventListener("counts", ({ detail }) => { if (isShown(detail)) reloadCounts(); });
+function isShown({ stream, break: name }) { return state.view === "break" && stream === state.chosen && (name === state.pageBreak || name === known?.own); }
+
+/// The break as it is now: what an event has told is newer than what was loaded.
+function breakNow() {
+  const heard = state.breaks.get(known.own);
+  return heard && heard.revision >= (known.live?.revision ?? 0) ? { ...known.live, ...heard } : known.live;
+}
+
+const SECTIONS = ["break-facts", "break-books", "break-variants", "break-why", "break-sources", "break-revisions"];
+function drawBreakPage() {
+  if (state.view !== "break") {
+    wanted = "";
+    return;
+  }
+  const now = client.now();
+  const question = `${state.chosen}/${state.pageBreak}`;
+  if (question !== wanted) {
+    wanted = question;
+    part.load();
+  } else if (performance.now() - asked > RELOAD_MS && client.link.state === "live" && !document.hidden && known?.books?.settled !== true) {
+    part.load();
+  }
+  const isThere = known?.stream === state.chosen && known.name === state.pageBreak;
+  const each = isThere ? breakNow() : null;
+  const books = isThere ? known.books : null;
+  const current = each ? stateNow(each, now) : books ? stateOfBooks(books, now) : "";
+  say($("break-title"), `Break ${state.pageBreak}`);
+  mark($("break-badge"), "data-state", current);
+  say($("break-badge"), STATE_WORDS[current] ?? "");
+  const isMissing = isThere && !each && !books;
+  say($("break-about"), !isThere ? "Loading" : isMissing ? `The gateway has no break ${state.pageBreak} of the stream ${state.chosen}.` : `of ${state.chosen}`);
+  for (const name of SECTIONS) $(name).hidden = !isThere || isMissing;
+  const start = startOf(each ?? books);
+  mark($("break-day"), "href", addressOf({ view: "day", stream: state.chosen, day: start === null || dayOf(start) === dayOf(now) ? "" : dayOf(start) }));
+  mark($("break-now"), "href", addressOf({ view: "now", stream: state.chosen }));
+  drawButtons(each, current);
+  if (!isThere || isMissing) return;
+  drawFacts(each, books, current, now);
+  drawBooks(books, current, now);
+  drawVariants(each, books);
+  drawWhy(each, books, current, now);
+  drawSources(each, now);
+  drawRevisions(each, now);
+}
+
+function drawButtons(each, current) {
+  const may = each && client.mayPublish(each.stream) ? actions.allowed(each, current) : [];
+  const box = $("break-buttons"), hadFocus = box.contains(document.activeElement);
+  showIn(box, `${state.pageBreak} ${may.map(([name]) => name)}`, () => may.map(([name, word, kind]) => element("button", {
+    type: "button", class: kind, data: { key: name }, "aria-label": `${word}: ${each.break}`,
+    on: { click: () => actions.open(name, breakNow(), () => listenersOf(state.chosen)) },
+  }, word)));
+  if (hadFocus && !box.contains(document.activeElement)) $("break-title").focus({ preventScroll: true });
+}
+
+// MARK: Facts
+
+function drawFacts(each, books, current, now) {
+  const about = each ?? books;
+  const instant = (text) => text ? moment(Date.parse(text), now) : "";
+  const start = startOf(about), end = endOf(about);
+  const facts = [
+    ["Start", start === null ? "when it is punched" : instant(about.start)],
+    ["End", end === null ? "when it is ended" : instant(about.end)],
+    ["Lasts", each ? each.durationMilliseconds ? `${span(each.durationMilliseconds)} at most` : "until it is ended" : start !== null && end !== null ? span(end - start) : ""],
+    ["Announcement", each?.announce && current === "scheduled" ? `due at ${instant(each.announce)}` : ""],
+    ["Held until", each?.holdUntil && ["cued", "announced"].includes(current) ? instant(each.holdUntil) : ""],
+    ["Published", [instant(about.published), about.broadcaster && `by ${about.broadcaster}`].filter(Boolean).join(" ")],
+    ["Published as", each?.publishedAs ?? ""],
+    ["Revision", each ? count(each.revision) : ""],
+    ["Kind", [about.preStream && "pre-stream: for every listener that joins", each?.exact && "exact: late listeners get only what fits"].filter(Boolean).join("; ")],
+  ].filter(([, value]) => value);
+  showIn($("break-facts"), JSON.stringify(facts), () => facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, element("bdi", {}, value)))));
+}
+
+// MARK: Books
+
+/// The totals: those of the last second if the gateway counts this break.
+function totalOf(books) {
+  const counts = state.counts.get(state.chosen);
+  return counts?.break === books.break && counts.funnel ? { ...books.total, ...counts.funnel } : books.total;
+}
+
+function drawBooks(books, current, now) {
+  const total = books ? totalOf(books) : null;
+  const notified = state.counts.get(state.chosen)?.break === known.own ? state.counts.get(state.chosen).funnel?.notified : undefined;
+  const sentences = books ? bookSentences(books, total, current, now) : [];
+  showIn($("break-books"), JSON.stringify([known.own, total, books?.settled, notified, books?.sessions, sentences]), () => {
+    const head = element("h3", {}, "Books");
+    if (!books) return [head, element("p", { class: "note" }, "The ledger has no books of it yet, or no more.")];
+    const row = (kind, word, number, whole, note) => {
+      const bar = new Bar(kind);
+      bar.show(whole ? number / whole : 0);
+      return element("tr", { role: "row", class: `row-${kind}` }, element("th", { scope: "row", role: "rowheader" }, word, note ? element("span", { class: "note" }, ` ${note}`) : ""),
+        element("td", { class: "bar-cell", role: "cell" }, bar.node), element("td", { class: "number", role: "cell" }, count(number)),
+        element("td", { class: "number share", role: "cell" }, kind === "delivered" ? "" : share(number, whole)));
+    };
+    const unknown = books.settled ? ["Unknown", "no outcome came"] : ["Pending", "no outcome yet"];
+    return [head, element("table", { class: "funnel", role: "table" }, element("caption", { class: "hidden-text" }, `Deliveries of the break ${known.own} and their outcomes`),
+      element("thead", { class: "hidden-text", role: "rowgroup" }, element("tr", { role: "row" }, ["Outcome", "Share as a bar", "Ads", "Share"].map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
+      element("tbody", { role: "rowgroup" }, row("delivered", "Delivered", total.delivered, total.delivered, "ads"), row("played", "Played", total.played, total.delivered),
+        row("ignored", "Ignored", total.ignored, total.delivered), row("failed", "Failed", total.failed, total.delivered), row("unknown", unknown[0], total.unknown, total.delivered, unknown[1]))),
+    element("ul", { class: "sentences" }, sentences.map((each) => element("li", {}, each)))];
+  });
+}
+
+/// The sentences beside the numbers.
+function bookSentences(books, total, current, now) {
+  const end = endOf(books), sentences = [];
+  const behind = Object.values(known.report.lanes).reduce((sum, lane) => sum + Math.max(0, (lane.head ?? lane.offset) - lane.offset), 0);
+  sentences.push(`${count(books.sessions)} ${books.sessions === 1 ? "session" : "sessions"} got its ads or told an outcome.`);
+  const reasons = Object.entries(books.total.ignoredBy);
+  if (reasons.length) sentences.push(`Ignored: ${reasons.map(([reason, number]) => `${count(number)} ${reason}`).join(", ")}.`);
+  const more = [["clicked", total.clicked], ["muted", total.muted], ["inferred from the time that passed", total.inferred]].filter(([, number]) => number);
+  if (more.length) sentences.push(`Of them: ${more.map(([word, number]) => `${count(number)} ${word}`).join(", ")}.`);
+  if (total.repeats) sentences.push(`${count(total.repeats)} outcomes came again and count once.`);
+  if (total.contradictions) sentences.push(`${count(total.contradictions)} outcomes said something else than what stands, and do not count.`);
+  if (!books.balanced) sentences.push("The books are not balanced: delivered is not the sum of the outcomes and of those without one.");
+  if (books.settled) sentences.push("The counts are final.");
+  else if (end !== null && end <= now && current === "complete") sentences.push(`Outcomes may still come; the counts are final at ${moment(end + SETTLES_AFTER_MS, now)}.`);
+  if (!books.complete && books.missing) sentences.push(books.missing);
+  if (behind) sentences.push(`The ledger has ${count(behind)} records of the log before it: counts may grow.`);
+  if (known.report.pending?.length) sentences.push("The ledger is compared with the log at present: counts may still change.");
+  return sentences;
+}
+
+// MARK: Variants
+
+function drawVariants(each, books) {
+  const variants = each?.variants ?? [];
+  const settled = books?.settled;
+  showIn($("break-variants"), JSON.stringify([known.own, variants, books?.ads, settled, each?.ads]), () => {
+    const fills = books ? fillsOf(books.ads) : [];
+    const head = element("h3", {}, fills.length > 1 ? "Variants and their ads" : "Ads");
+    if (!fills.length) return [head, element("p", { class: "note" }, each ? `It has ${count(each.ads)} ${each.ads === 1 ? "ad" : "ads"}; the ledger does not name them yet.` : "No ads are known.")];
+    // In the order in which they are tried: the break's own ads are for all whom none fits.
+    const order = [...fills.filter(({ number }) => number > 0), ...fills.filter(({ number }) => number === 0)];
+    return [head, ...order.map((fill, place) => variantNode(fill, place, fills.length, variants[fill.number - 1], books.ads.filter((ad) => (ad.variant ?? 0) === fill.number), settled))];
+  });
+}
+
+/// The listeners that get a variant, in a sentence.
+function ruleOf(fill, place, number, variant) {
+  if (number === 1) return ["All listeners get them."];
+  if (fill.number === 0) return ["Listeners that no variant above fits."];
+  if (!variant) return ["Its rule is not kept any more."];
+  const rule = variant.conditions.flatMap((condition, each) => [each ? " and " : "", element("code", {}, condition)]);
+  return [place ? "Listeners that no variant above fits, with " : "Listeners with ", ...(rule.length ? rule : ["any attributes"]), "."];
+}
+
+function variantNode(fill, place, number, variant, ads, settled) {
+  const sum = (kind) => ads.reduce((total, ad) => total + ad.counts[kind], 0);
+  const kinds = ["delivered", ...OUTCOMES];
+  const words = { delivered: "Delivered", played: "Played", ignored: "Ignored", failed: "Failed", unknown: settled ? "Unknown" : "Pending" };
+  const cells = (value) => kinds.map((kind) => element("td", { class: "number", role: "cell", data: { label: words[kind].toLowerCase() } }, count(value(kind))));
+  const row = (ad) => element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
+    element("td", { class: "number", role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)), ...cells((kind) => ad.counts[kind]));
+  const all = element("tr", { class: "sum", role: "row" }, element("th", { scope: "row", role: "rowheader" }, "Together"),
+    element("td", { class: "number", role: "cell", data: { label: "lasts" } }, span(fill.milliseconds)), ...cells(sum));
+  return element("section", { class: "variant", "aria-label": number > 1 ? `Variant ${fill.name}` : "Ads" },
+    number > 1 ? element("h4", {}, element("bdi", {}, fill.name)) : "", element("p", { class: "note" }, ...ruleOf(fill, place, number, variant)),
+    element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+      element("caption", { class: "hidden-text" }, number > 1 ? `Ads of the variant ${fill.name}, in the order in which they play` : "Ads in the order in which they play"),
+      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, [["Ad"], ["Lasts", "number"], ...kinds.map((kind) => [words[kind], "number"])].map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
+      element("tbody", { role: "rowgroup" }, ads.map(row), ads.length > 1 ? all : ""))));
+}
+
+// MARK: Why
+
+const ENTRANCE_WORDS = { zeromq: "on the broadcasters’ socket", http: "over HTTP" };
+
+/// Why the break is as it is, as far as the gateway knows.
+function drawWhy(each, books, current, now) {
+  const lines = [...known.audit.entries].reverse().filter((line) => line.outcome === "changed");
+  const by = (line) => `${line.by ? `by ${line.by} ` : ""}${ENTRANCE_WORDS[line.entrance] ?? `by ${line.entrance}`} at ${moment(Date.parse(line.at), now)}`;
+  const sentences = [];
+  const first = lines.find((line) => line.revision === 1) ?? lines.find((line) => line.action === "publish");
+  const isSignalled = first?.action === "signal";
+  if (isSignalled) sentences.push(`A signal opened it, brought ${by(first)}: ${first.sentence} The gateway filled it from the ad list that the stream’s cue policy named then.`);
+  else if (first?.action === "publish") sentences.push(`Its ads came with its publication, ${by(first)}: the gateway chose none of them.`);
+  else sentences.push("How it began is not in the audit, or not any more.");
+  for (const line of lines.filter((line) => line.action === "publish" && line !== first && isSignalled)) sentences.push(`It was published ${by(line)}, and has the ads of the publication since.`);
+  const updates = lines.filter((line) => line.action === "update");
+  if (updates.length) sentences.push(`It was changed ${updates.length === 1 ? "once" : `${count(updates.length)} times`}, the last time ${by(updates.at(-1))}: a change may bring other ads.`);
+  if (books) {
+    const found = fillFindings(rowOf(books, each, current));
+    if (found.length) sentences.push(...found.map((finding) => finding.sentence));
+    else if (books.ads.length) sentences.push("Its ads fill its time.");
+  }
+  if (books && fillsOf(books.ads).length > 1) sentences.push("The fallback is the variant default: a listener gets it if no other variant fits.");
+  for (const [action, word] of [["end", "It was ended"], ["cancel", "It was cancelled"], ["postpone", "It was moved to a later start"]]) {
+    const line = lines.filter((one) => one.action === action).at(-1);
+    if (line) sentences.push(`${word} ${by(line)}.`);
+  }
+  if (current === "expired") sentences.push("It expired: it was not started, or not announced, in time.");
+  if (!isSignalled) sentences.push("If cuecast publish --choose, an ad server or a schedule chose the ads, that command printed the reason for each candidate; cuecast dry-run prints it again.");
+  showIn($("break-why"), JSON.stringify(sentences), () => [element("h3", {}, "Why"), element("ul", { class: "sentences" }, sentences.map((one) => element("li", {}, element("bdi", {}, one))))]);
+}
+
+// MARK: Sources
+
+function drawSources(each, now) {
+  const claims = each?.signals ?? [];
+  const found = state.signals?.stream === state.chosen ? state.signals.signals.filter((signal) => signal.break === known.own) : [];
+  showIn($("break-sources"), JSON.stringify([known.own, claims, found]), () => {
+    const head = element("h3", {}, "Signals");
+    if (!claims.length && !found.length) return [head, element("p", { class: "note" }, "No signal said anything about it.")];
+    const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+    const table = (caption, columns, rows) => element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
+      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
+      element("tbody", { role: "rowgroup" }, rows)));
+    return [head, claims.length ? table("What each source says of the break, by precedence", ["Source", "Event", "Start", "Lasts", "Counts"], claims.map((claim, place) => element("tr", { role: "row" },
+      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, claim.source)), cell("event", element("bdi", {}, claim.event)),
+      cell("start", moment(Date.parse(claim.start), now), claim.programmeTime ? element("span", { class: "note" }, " in programme time") : ""),
+      cell("lasts", claim.end ? `ended at ${moment(Date.parse(claim.end), now)}` : claim.durationMilliseconds ? span(claim.durationMilliseconds) : "–"),
+      cell("counts", claim.cancelled ? "no: taken back" : claims.slice(0, place).every((before) => before.cancelled) ? "goes first" : "after those above")))) : "",
+    found.length ? element("ul", { class: "sentences" }, found.map((signal) => element("li", {}, `${moment(Date.parse(signal.last), now)} `, element("bdi", {}, signal.source), `: ${[signal.kind?.toUpperCase(), signal.effect ?? signal.result, signal.times > 1 ? `${count(signal.times)} times` : "", signal.reason].filter(Boolean).join(" · ")}`))) : ""];
+  });
+}
+
+// MARK: Revisions
+
+function drawRevisions(each, now) {
+  const { entries, before, sentence } = known.audit;
+  showIn($("break-revisions"), JSON.stringify([known.own, entries, before, sentence, each?.revision]), () => {
+    const head = element("h3", {}, "Revisions");
+    if (!entries.length) return [head, element("p", { class: "note" }, sentence ?? "The audit has no line about it.")];
+    const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
+    return [head, element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+      element("caption", { class: "hidden-text" }, `Requested changes of the break ${known.own}, the newest first`),
+      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ["When", "Revision", "Asked for", "Who", "Outcome"].map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
+      element("tbody", { role: "rowgroup" }, entries.map((line) => element("tr", { role: "row" },
+        cell("when", moment(Date.parse(line.at), now)), cell("revision", line.revision ? count(line.revision) : "–"), cell("asked for", line.action),
+        cell("who", element("span", {}, element("bdi", {}, line.by ?? "–"), element("span", { class: "note" }, ` ${line.entrance}`))),
+        cell("outcome", element("span", {}, element("span", { class: "badge", data: { state: line.outcome } }, line.outcome), line.code || line.sentence ? element("span", { class: "note" }, " ", element("bdi", {}, [line.code, line.sentence].filter(Boolean).join(": "))) : ""))))))),
+    element("p", { class: "note" }, [before === undefined ? "" : `These are the newest ${AUDIT_LINES_MAX} lines.`, "The gateway’s own announcement of a break takes a revision too, and has no line here."].filter(Boolean).join(" "))];
+  });
+}
+
+onDraw(drawBreakPage);
+
+"""#
         ),
         DashboardFile(
             name: "client.js",
@@ -401,6 +839,8 @@ export class GatewayClient extends EventTarget {
   // MARK: Requests
 
   /// Asks, and gives the answer's document. Throws `GatewayGone` or `Refused`.
+  ///
+  /// - body: becomes JSON; a text goes as it is, with its type among the headers.
   async ask(method, path, { query = {}, body, headers = {}, token = this.token } = {}) {
     const address = new URL(path, this.base);
     for (const [name, value] of Object.entries(query)) {
@@ -412,8 +852,8 @@ export class GatewayClient extends EventTarget {
     request.signal = AbortSignal.timeout(ANSWER_MAX_MS);
     if (token) request.headers.Authorization = `Bearer ${token}`;
     if (body !== undefined) {
-      request.headers["Content-Type"] = "application/json";
-      request.body = JSON.stringify(body);
+      request.headers["Content-Type"] ??= "application/json";
+      request.body = typeof body === "string" ? body : JSON.stringify(body);
     }
     let answer, text;
     try {
@@ -461,6 +901,9 @@ export class GatewayClient extends EventTarget {
   mayPublish(stream) {
     return (this.claims?.scopes ?? []).some((scope) => scope.startsWith("publish:") && names(scope.slice(8), stream));
   }
+
+  /// Whether the token says that it may change the breaks of every stream, and the ad lists.
+  mayPublishEverywhere() { return (this.claims?.scopes ?? []).includes("publish:*"); }
 
   // MARK: The clock
 
@@ -1044,11 +1487,12 @@ import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
 import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
-import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state, titleOfView } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
-import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
+import { actions, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
+import { showFirst, viewWords } from "./views.js";
 
 /// For developers who inspect the page with the browser's tools.
 window.cuecast = { state, client };
@@ -1056,7 +1500,7 @@ window.cuecast = { state, client };
 // The address names the chosen stream: the way past the head must leave it alone.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
-  $("streams").focus();
+  ($("streams").checkVisibility() ? $("streams") : titleOfView()).focus();
 });
 
 // MARK: Colours
@@ -1116,7 +1560,7 @@ function drawLink() {
       element("strong", {}, title), element("span", {}, text))));
   }
   const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
-  document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
+  document.title = [title, ...viewWords(), "Cuecast"].filter(Boolean).join(" · ");
   say($("token"), client.token ? `Token of ${client.claims?.subject || "an unnamed subject"}` : "Enter a token");
 }
 
@@ -1228,11 +1672,251 @@ function tick() {
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }
 
-const wanted = decodeURIComponent(location.hash.slice(1));
-if (/^[A-Za-z0-9._-]{1,64}$/.test(wanted)) choose(wanted, false);
-else loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
+if (!showFirst()) loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
 drawPast();
 tick();
+
+"""#
+        ),
+        DashboardFile(
+            name: "day.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The day of a stream: its breaks on a timeline and in a table, and the findings for a planner, in words.
+
+import { addressOf, isDay } from "./address.js";
+import { $, Part, STATE_WORDS, client, disable, draw, later, onDraw, state, stateNow } from "./model.js";
+import { FINDING_WORDS, boundsOf, dayOf, filledPart, hoursOf, look, rowOf, stateOfBooks } from "./planning.js";
+import { clockTime, count, element, mark, say, showIn, span } from "./plots.js";
+
+/// A day shows so many breaks at most: those that were published last.
+const DAY_BREAKS_MAX = 1_000;
+/// So many breaks are asked for at a time, and so many times at most: a page of older breaks may have few of the day.
+const BREAKS_PER_QUESTION = 500;
+const QUESTIONS_MAX = 6;
+/// The longest break: one that started before midnight may go on.
+const BREAK_MAX_MS = 21_600_000;
+const TABLE_ROWS_MAX = 100;
+const FINDINGS_SHOWN_MAX = 12;
+/// The parts of an hour: a shorter break has its name behind it, if there is so much room.
+const SHORT_PART = 0.12;
+const ROOM_PART_MIN = 0.06;
+/// How long changes gather before the day is loaded anew.
+const RELOAD_MS = 2_000;
+
+const dayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/// The loaded data: the breaks of a stream and a day as the ledger has them.
+let known = null;
+let wanted = "";
+/// The page of the table; nothing: the one with this moment.
+let page = null;
+
+function shownDay() { return state.day || dayOf(client.now()); }
+
+const part = new Part(async () => {
+  const stream = state.chosen, day = shownDay();
+  if (!stream || state.view !== "day") return null;
+  const [from, to] = boundsOf(day);
+  const found = [];
+  let before;
+  for (let question = 0; question < QUESTIONS_MAX && found.length < DAY_BREAKS_MAX; question += 1) {
+    const answer = await client.get("v1/reports", {
+      stream, before, limit: BREAKS_PER_QUESTION, from: new Date(from - BREAK_MAX_MS).toISOString(), to: new Date(to).toISOString(),
+    });
+    found.push(...answer.breaks);
+    before = answer.before;
+    if (before === undefined) break;
+  }
+  if (stream !== state.chosen || day !== shownDay()) return null;
+  return () => { known = { stream, day, breaks: found.slice(0, DAY_BREAKS_MAX), isCut: before !== undefined || found.length > DAY_BREAKS_MAX }; };
+});
+
+const reload = later(() => part.load(), RELOAD_MS);
+for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
+client.addEventListener("break", ({ detail }) => { if (detail.stream === state.chosen) reload(); });
+
+/// The breaks of the day, and those without a place in it.
+function rowsNow(now) {
+  const [from, to] = boundsOf(shownDay());
+  const isToday = from <= now && now < to;
+  // The ledger may have an older break of the same name: the board's is the newest one, which comes first.
+  const seen = new Set();
+  const all = known.breaks.map((books) => {
+    const live = seen.has(books.break) ? undefined : state.breaks.get(books.break);
+    seen.add(books.break);
+    return rowOf(books, live, live ? stateNow(live, now) : stateOfBooks(books, now));
+  });
+  for (const [name, live] of state.breaks) if (!seen.has(name)) all.push(rowOf(undefined, live, stateNow(live, now)));
+  const placed = look(all.filter((row) => row.start !== null)).filter((row) => row.start < to && (row.end ?? row.start) >= from && (row.start >= from || row.end > from));
+  const held = isToday ? all.filter((row) => row.start === null && row.state === "cued") : [];
+  return { from, to, isToday, placed, held };
+}
+
+function drawDay() {
+  if (state.view !== "day") {
+    // It is loaded anew when it is looked at again.
+    wanted = "";
+    return;
+  }
+  const now = client.now(), day = shownDay();
+  const question = `${state.chosen} ${day}`;
+  if (question !== wanted) {
+    wanted = question;
+    page = null;
+    part.load();
+  }
+  say($("day-title"), state.chosen ? `${state.chosen}, ${dayFormat.format(boundsOf(day)[0])}` : "No stream chosen");
+  if ($("day-date").value !== day && document.activeElement !== $("day-date")) $("day-date").value = day;
+  mark($("day-today"), "aria-pressed", String(day === dayOf(now)));
+  const isThere = known?.stream === state.chosen && known.day === day;
+  for (const name of ["day-plan", "day-key", "day-findings", "day-table"]) $(name).hidden = !isThere;
+  say($("day-about"), isThere ? "" : state.chosen ? "Loading" : "Choose a stream to see its day.");
+  if (!isThere) return;
+  const plan = rowsNow(now);
+  drawKey(plan);
+  drawPlan(plan, now);
+  drawFindings(plan);
+  drawTable(plan, now);
+  const about = [`${count(plan.placed.length)} ${plan.placed.length === 1 ? "break" : "breaks"}`];
+  const findings = plan.placed.reduce((sum, row) => sum + row.findings.length, 0);
+  if (findings) about.push(`${count(findings)} to look at`);
+  say($("day-about"), about.join(" · "));
+  say($("day-cut"), known.isCut ? `This day has more breaks than the ${count(DAY_BREAKS_MAX)} that a day shows: earlier published ones are missing.` : "");
+}
+
+// MARK: How many are in which state
+
+function drawKey({ placed, held }) {
+  const numbers = new Map();
+  for (const row of [...placed, ...held]) numbers.set(row.state, (numbers.get(row.state) ?? 0) + 1);
+  const shown = Object.keys(STATE_WORDS).filter((each) => numbers.has(each)).map((each) => [each, numbers.get(each)]);
+  showIn($("day-key"), JSON.stringify(shown), () => shown.map(([each, number]) =>
+    element("li", {}, element("span", { class: "plan-key", data: { state: each } }), `${STATE_WORDS[each]} ${count(number)}`)));
+}
+
+// MARK: The timeline, a line for each hour: the table says the same to screen readers
+
+let nowMark = null;
+let drawnHours = [];
+function drawPlan({ from, to, placed }, now) {
+  const lines = hoursOf([from, to], placed, now);
+  const key = JSON.stringify(lines.map((line) => [line.from, line.to, line.isEmpty, line.pieces.map(({ row, ...piece }) =>
+    [piece, row.name, row.state, filledPart(row), row.findings])]));
+  showIn($("day-plan"), state.chosen + key, () => {
+    nowMark = element("div", { class: "plan-now" });
+    drawnHours = lines.map((line) => ({ ...line, lane: element("div", { class: "plan-lane" }, line.pieces.map(blockOf), line.isEmpty ? element("span", { class: "plan-empty" }, `no break until ${minuteFormat.format(line.to)}`) : "") }));
+    return [
+      element("div", { class: "plan-scale" }, element("span", {}), element("div", {}, [":00", ":15", ":30", ":45"].map((word) => element("span", {}, word)))),
+      ...drawnHours.map((line) => element("div", { class: line.isEmpty ? "plan-line is-empty" : "plan-line" }, element("span", { class: "plan-hour" }, minuteFormat.format(line.from)), line.lane)),
+    ];
+  });
+  const line = drawnHours.find((each) => !each.isEmpty && each.from <= now && now < each.to);
+  if (!line) return nowMark.remove();
+  if (nowMark.parentElement !== line.lane) line.lane.append(nowMark);
+  nowMark.style.left = `${((now - line.from) / (line.to - line.from) * 100).toFixed(2)}%`;
+}
+
+/// A break on the line of an hour. The keyboard finds it in the table.
+function blockOf({ row, from, to, room, isSecond, goesOn }) {
+  const part = filledPart(row);
+  const words = [row.name, STATE_WORDS[row.state] ?? row.state, `${clockTime(row.start)} – ${clockTime(row.end)}`, ...row.findings.map((each) => each.sentence)];
+  const filled = element("span", { class: "plan-filled" });
+  filled.style.width = `${(part ?? 1) * 100}%`;
+  const name = element("span", { class: "plan-name" }, `${row.findings.length ? "⚠ " : ""}${goesOn ? "… " : ""}${row.name}`);
+  // A name that would not fit into its break stands behind it, up to the next one.
+  const isBehind = to - from < SHORT_PART && room - to > ROOM_PART_MIN;
+  if (isBehind && to > from) name.style.width = `${(room - to) / (to - from) * 100}%`;
+  const block = element("a", {
+    class: ["plan-block", isSecond && "is-second", isBehind && "is-short"].filter(Boolean).join(" "), href: addressOf({ view: "break", stream: state.chosen, pageBreak: row.name }), tabindex: "-1", title: words.join("\n"),
+    data: { state: row.state, ...(row.findings.length ? { finding: row.findings[0].kind } : {}) },
+  }, filled, name);
+  block.style.left = `${from * 100}%`;
+  block.style.width = `${(to - from) * 100}%`;
+  return block;
+}
+
+// MARK: Findings
+
+function breakLink(name, key) {
+  return element("a", { class: "name", href: addressOf({ view: "break", stream: state.chosen, pageBreak: name }), data: { key } }, name);
+}
+
+function drawFindings({ placed }) {
+  const found = placed.flatMap((row) => row.findings.map((each) => ({ ...each, name: row.name, start: row.start })));
+  showIn($("day-findings"), JSON.stringify([state.chosen, found]), () => {
+    if (!placed.length) return [];
+    const head = element("h3", {}, "To look at");
+    if (!found.length) return [head, element("p", { class: "note" }, "Nothing: no break overlaps or comes close to another one, and all have ads for all of their time.")];
+    const more = found.length - FINDINGS_SHOWN_MAX;
+    return [head, element("ul", { class: "findings" }, found.slice(0, FINDINGS_SHOWN_MAX).map((each, place) => element("li", {},
+      element("span", { class: "badge", data: { state: "warn" } }, FINDING_WORDS[each.kind]), " ", `${clockTime(each.start)} `, breakLink(each.name, `finding ${place} ${each.name}`), `: ${each.sentence}`))),
+    more > 0 ? element("p", { class: "note" }, `and ${count(more)} more, in the table`) : ""];
+  });
+}
+
+// MARK: The table
+
+const COLUMNS = [["Start"], ["Break"], ["State"], ["Lasts", "number"], ["Ads for", "number"], ["Gap", "number"], ["Played", "number"], ["To look at"]];
+
+function drawTable({ placed, held, isToday }, now) {
+  const pages = Math.max(1, Math.ceil(placed.length / TABLE_ROWS_MAX));
+  const present = isToday ? placed.findIndex((row) => (row.end ?? row.start) > now) : 0;
+  const shown = Math.min(pages - 1, page ?? Math.floor((present < 0 ? placed.length - 1 : present) / TABLE_ROWS_MAX));
+  const rows = placed.slice(Math.max(0, shown) * TABLE_ROWS_MAX, (Math.max(0, shown) + 1) * TABLE_ROWS_MAX);
+  showIn($("day-table"), JSON.stringify([state.chosen, known.day, shown, pages, rows, held]), () => {
+    if (!placed.length && !held.length) {
+      return [element("p", { class: "empty" }, isToday || known.day > dayOf(now) ? "No break yet. The gateway takes a break only some hours ahead (breaks.startAheadMax): a schedule may have later ones." : "No break started on this day.")];
+    }
+    return [element("h3", {}, "Breaks of the day"),
+      element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
+        element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen} on ${dayFormat.format(boundsOf(known.day)[0])}, in the order of their starts`),
+        element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, COLUMNS.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
+        element("tbody", { role: "rowgroup" }, rows.map(tableRow), held.map(tableRow)))),
+      pages > 1 ? pager(Math.max(0, shown), pages) : ""];
+  });
+}
+
+function tableRow(row) {
+  const cell = (label, kind, ...children) => element("td", { role: "cell", class: kind, data: { label } }, ...children);
+  const others = (row.fills ?? []).slice(1);
+  return element("tr", { role: "row", data: { break: row.name } },
+    cell("start", "", row.start === null ? "when it is punched" : clockTime(row.start)),
+    element("th", { scope: "row", role: "rowheader" }, breakLink(row.name, `row ${row.name}`)),
+    cell("state", "", element("span", { class: "badge", data: { state: row.state } }, STATE_WORDS[row.state] ?? row.state)),
+    cell("lasts", "number", row.lasts === null ? "until it is ended" : span(row.lasts)),
+    cell("ads for", "number", element("span", {}, row.fills ? span(row.fills[0]?.milliseconds ?? 0) : row.ads === null ? "–" : `${count(row.ads)} ${row.ads === 1 ? "ad" : "ads"}`,
+      others.length ? element("span", { class: "note" }, ` and ${count(others.length)} ${others.length === 1 ? "variant" : "variants"}`) : "")),
+    cell("gap", "number", row.gap === null || row.gap === undefined ? "–" : row.gap < 0 ? "none" : span(row.gap)),
+    cell("played", "number", row.total?.delivered ? `${count(row.total.played)} of ${count(row.total.delivered)}` : "–"),
+    cell("to look at", "", element("span", {}, (row.findings ?? []).flatMap((each, place) => [place ? " " : "", element("strong", {}, FINDING_WORDS[each.kind]), `: ${each.sentence}`]))));
+}
+
+function pager(shown, pages) {
+  const go = (to) => () => { if (to >= 0 && to < pages) { page = to; draw(); } };
+  const before = element("button", { type: "button", class: "quiet", data: { key: "earlier" }, on: { click: go(shown - 1) } }, "Earlier");
+  const after = element("button", { type: "button", class: "quiet", data: { key: "later" }, on: { click: go(shown + 1) } }, "Later");
+  disable(before, shown === 0);
+  disable(after, shown === pages - 1);
+  return element("nav", { class: "pager", "aria-label": "Pages of breaks of the day" }, before, element("span", {}, `page ${shown + 1} of ${pages}`), after);
+}
+
+// MARK: The choice of the day
+
+/// Goes to a day; today has an address without a date.
+function goTo(day) {
+  location.hash = addressOf({ view: "day", stream: state.chosen, day: day === dayOf(client.now()) ? "" : day });
+}
+$("day-before").addEventListener("click", () => goTo(dayOf(boundsOf(shownDay())[0], -1)));
+$("day-after").addEventListener("click", () => goTo(dayOf(boundsOf(shownDay())[0], 1)));
+$("day-today").addEventListener("click", () => goTo(dayOf(client.now())));
+$("day-date").addEventListener("change", () => { if (isDay($("day-date").value)) goTo($("day-date").value); });
+
+onDraw(drawDay);
 
 """#
         ),
@@ -1415,6 +2099,7 @@ onDraw(drawHealth);
 
 // The history: breaks and their books, and the requested changes.
 
+import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
 import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
@@ -1424,7 +2109,7 @@ const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
 const UNSETTLED_MS = 60_000;
 /// After so long the counts of a break that is over are final.
-const SETTLES_AFTER_MS = 600_000;
+export const SETTLES_AFTER_MS = 600_000;
 /// The most pages of one file: 500 breaks on each.
 const CSV_PAGES_MAX = 100;
 const CSV_PAGE = 500;
@@ -1676,7 +2361,8 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts)));
+      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
+        element("a", { href: addressOf({ view: "break", stream: state.chosen, pageBreak: each.break }), data: { key: `page of ${each.break}` } }, "Page of the break"))));
     }
   }
   return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
@@ -1726,6 +2412,7 @@ function pager(what, stack, before) {
   <title>Cuecast</title>
   <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%231f5fd6'/%3E%3Cpath d='M10 11v10M16 7v18M22 11v10' stroke='white' stroke-width='3.2' stroke-linecap='round'/%3E%3C/svg%3E">
   <link rel="stylesheet" href="dashboard/dashboard.css">
+  <link rel="stylesheet" href="dashboard/views.css">
   <script type="module" src="dashboard/dashboard.js"></script>
 </head>
 <body>
@@ -1740,6 +2427,7 @@ function pager(what, stack, before) {
       <h1>Cuecast</h1>
       <p class="host"><span id="host"></span> <span id="version"></span></p>
     </div>
+    <nav class="views" aria-label="Views"><a id="view-now" href="#">Now</a><a id="view-day" href="#/day">Day</a><a id="view-lists" href="#/lists">Ad lists</a></nav>
     <p class="link" id="link" data-state="connecting"><span class="dot" aria-hidden="true"></span><span id="link-text">Connecting</span></p>
     <p class="clock"><span class="clock-label">Gateway’s clock</span> <time id="clock">--:--:--</time></p>
     <div class="tools">
@@ -1753,7 +2441,7 @@ function pager(what, stack, before) {
   <p id="said" class="hidden-text" role="status"></p>
   <p id="toast" class="toast" aria-hidden="true" hidden></p>
 
-  <main id="main">
+  <main id="main" data-view="now">
     <section class="tiles" aria-label="The gateway now" id="tiles"></section>
 
     <section class="panel timeline" aria-labelledby="timeline-title" id="timeline">
@@ -1855,6 +2543,57 @@ function pager(what, stack, before) {
           <div role="tabpanel" id="books" aria-labelledby="tab-books" tabindex="0"></div>
           <div role="tabpanel" id="audit" aria-labelledby="tab-audit" tabindex="0" hidden></div>
         </section>
+
+        <section class="panel" aria-labelledby="day-title" id="day">
+          <div class="panel-head">
+            <h2 id="day-title" tabindex="-1">No stream chosen</h2>
+            <p class="count" id="day-about"></p>
+            <div class="choices" role="group" aria-label="Which day">
+              <button type="button" class="quiet" id="day-before">Previous day</button>
+              <button type="button" class="quiet" id="day-today" aria-pressed="true">Today</button>
+              <button type="button" class="quiet" id="day-after">Next day</button>
+              <label class="hidden-text" for="day-date">Day</label><input id="day-date" type="date" required>
+            </div>
+          </div>
+          <p class="note" id="day-cut" role="status"></p>
+          <ul class="plan-keys" id="day-key" aria-label="How many breaks are in which state"></ul>
+          <div class="plan" id="day-plan" aria-hidden="true"></div>
+          <div id="day-findings"></div>
+          <div id="day-table"></div>
+        </section>
+
+        <section class="panel" aria-labelledby="break-title" id="break">
+          <div class="panel-head">
+            <h2 id="break-title" tabindex="-1">Break</h2>
+            <span class="badge" id="break-badge"></span>
+            <p class="count" id="break-about"></p>
+            <p class="break-links"><a id="break-day" href="#">Its day</a> <a id="break-now" href="#">Its stream now</a></p>
+          </div>
+          <dl class="facts-grid" id="break-facts"></dl>
+          <div class="buttons" id="break-buttons"></div>
+          <div id="break-books"></div>
+          <div id="break-variants"></div>
+          <div id="break-why"></div>
+          <div id="break-sources"></div>
+          <div id="break-revisions"></div>
+        </section>
+
+        <section class="panel" aria-labelledby="lists-title" id="lists">
+          <div class="panel-head">
+            <h2 id="lists-title" tabindex="-1">Ad lists</h2>
+            <p class="count" id="lists-about"></p>
+            <button type="button" class="primary" id="lists-put" hidden>Put an ad list</button>
+          </div>
+          <div id="lists-table"></div>
+        </section>
+
+        <section class="panel" aria-labelledby="list-title" id="list" hidden>
+          <div class="panel-head">
+            <h2 id="list-title" tabindex="-1">Ad list</h2>
+            <p class="count" id="list-about"></p>
+          </div>
+          <div id="list-body"></div>
+        </section>
       </div>
 
       <section class="panel health" aria-labelledby="health-title" id="health">
@@ -1872,6 +2611,206 @@ function pager(what, stack, before) {
   <dialog id="dialog" aria-labelledby="dialog-title"></dialog>
 </body>
 </html>
+
+"""##
+        ),
+        DashboardFile(
+            name: "lists.js",
+            type: "text/javascript; charset=utf-8",
+            text: ##"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The ad lists: their ads, where they are used, and the buttons that put and remove them.
+
+import { addressOf } from "./address.js";
+import { Refused } from "./client.js";
+import { $, Part, client, onDraw, state } from "./model.js";
+import { count, element, moment, say, showIn, span } from "./plots.js";
+import { actions } from "./stream.js";
+
+/// How often the lists are asked for while they are in view: no event tells of them.
+const RELOAD_MS = 10_000;
+/// So many breaks with an ad are shown, the newest first.
+const BREAKS_WITH_AD_MAX = 10;
+
+/// All lists, and the rules of the cue policy; nothing: not loaded.
+let known = null;
+/// The chosen list with its ads; nothing: not loaded.
+let chosen = null;
+/// The parts of the document that was put last that are not in its list.
+let leftOut = null;
+/// The breaks with an ad that were asked for, by the ad's id.
+let uses = new Map();
+let wanted = "";
+let asked = 0;
+
+/// The rules of the cue policy: the streams of each, and its list.
+function rulesOf(text) {
+  return text.split(";").map((rule) => rule.trim().split(/\s+/)).filter(([streams]) => streams)
+    .map(([streams, ...fields]) => ({ streams, list: fields.find((field) => field.startsWith("list="))?.slice(5) }));
+}
+
+const part = new Part(async () => {
+  const { list } = state;
+  if (state.view !== "lists" || !client.mayPublishEverywhere()) return null;
+  asked = performance.now();
+  const [all, configuration, one] = await Promise.all([client.get("v1/lists"), policy(), list ? oneList(list) : null]);
+  if (state.view !== "lists" || list !== state.list) return null;
+  return () => {
+    known = { lists: all.lists, rules: configuration };
+    chosen = list ? { name: list, list: one } : null;
+  };
+});
+
+/// The cue policy; nothing: this token may not read the configuration.
+async function policy() {
+  try {
+    const { settings } = await client.get("v1/configuration");
+    return rulesOf(settings.find((each) => each.key === "breaks.cues")?.value ?? "");
+  } catch (error) {
+    if (error instanceof Refused && (error.status === 401 || error.status === 403)) return null;
+    throw error;
+  }
+}
+
+async function oneList(name) {
+  try {
+    return await client.get(`v1/lists/${encodeURIComponent(name)}`);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function reloadLists() { part.load(); }
+for (const name of ["opened", "resync", "token"]) client.addEventListener(name, () => {
+  if (name === "token") { known = null; chosen = null; uses = new Map(); }
+  part.load();
+});
+
+/// The streams whose breaks a list fills, as the cue policy writes them.
+function streamsOf(name) { return known.rules?.filter((rule) => rule.list === name).map((rule) => rule.streams) ?? []; }
+function useOf(name) {
+  if (!known.rules) return "not told to this token";
+  const streams = streamsOf(name);
+  return streams.length ? streams.join(", ") : "none";
+}
+
+function drawLists() {
+  if (state.view !== "lists") {
+    wanted = "";
+    return;
+  }
+  if (wanted !== `lists ${state.list}`) {
+    wanted = `lists ${state.list}`;
+    uses = new Map();
+    if (leftOut?.name !== state.list) leftOut = null;
+    part.load();
+  } else if (!document.hidden && client.link.state === "live" && performance.now() - asked > RELOAD_MS) {
+    part.load();
+  }
+  const may = client.mayPublishEverywhere();
+  $("lists-put").hidden = !may;
+  say($("lists-about"), may && known ? `${count(known.lists.length)} ${known.lists.length === 1 ? "list" : "lists"}` : "");
+  const now = client.now();
+  showIn($("lists-table"), JSON.stringify([may, known, state.list, client.token ? 1 : 0]), () => {
+    if (!may) {
+      return [element("p", { class: "empty" }, client.token ? "This token may not see ad lists: they need the scope publish:*." : "Ad lists are for holders of a token with the scope publish:*."),
+        client.token ? "" : element("button", { type: "button", class: "primary", data: { key: "token" }, on: { click: () => actions.askForToken() } }, "Enter a token")];
+    }
+    if (!known) return [element("p", { class: "empty" }, "Loading")];
+    if (!known.lists.length) return [element("p", { class: "empty" }, "No ad list yet. The cue policy fills the breaks that signals open from ad lists.")];
+    return [listTable(now)];
+  });
+  drawList(may, now);
+}
+
+function cell(label, ...children) { return element("td", { role: "cell", data: { label } }, ...children); }
+function table(caption, columns, rows) {
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
+    element("tbody", { role: "rowgroup" }, rows)));
+}
+
+function listTable(now) {
+  return table("Ad lists, in the order of their names", [["List"], ["Ads", "number"], ["Last", "number"], ["Fills breaks of"], ["Changed"], ["By"], ["Revision", "number"]], known.lists.map((each) =>
+    element("tr", { role: "row", class: each.name === state.list ? "chosen" : null },
+      element("th", { scope: "row", role: "rowheader" }, element("a", { class: "name", href: addressOf({ view: "lists", list: each.name }), data: { key: `list ${each.name}` }, "aria-current": each.name === state.list ? "true" : null }, each.name)),
+      element("td", { class: "number", role: "cell", data: { label: "ads" } }, count(each.adCount)), element("td", { class: "number", role: "cell", data: { label: "last" } }, span(each.durationMilliseconds)),
+      cell("fills breaks of", useOf(each.name)), cell("changed", moment(Date.parse(each.changed), now)), cell("by", element("bdi", {}, each.broadcaster ?? "–")),
+      element("td", { class: "number", role: "cell", data: { label: "revision" } }, count(each.revision)))));
+}
+
+function drawList(may, now) {
+  const panel = $("list");
+  panel.hidden = !may || !state.list;
+  if (panel.hidden) return;
+  const isThere = known && chosen?.name === state.list;
+  say($("list-title"), `Ad list ${state.list}`);
+  const list = isThere ? chosen.list : null;
+  say($("list-about"), !isThere ? "Loading" : list ? "" : `There is no ad list ${state.list}.`);
+  showIn($("list-body"), JSON.stringify([state.list, list, known?.rules, leftOut, [...uses], list ? moment(Date.parse(list.changed), now) : ""]), () => list ? [
+    element("dl", { class: "facts-grid" }, [
+      ["Ads", `${count(list.adCount)}, together ${span(list.durationMilliseconds)}`], ["Fills breaks of", known.rules ? streamsOf(list.name).join(", ") || "none: no rule of the cue policy names it" : useOf(list.name)],
+      ["Revision", count(list.revision)], ["Changed", `${moment(Date.parse(list.changed), now)}${list.broadcaster ? ` by ${list.broadcaster}` : ""}`],
+    ].map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, element("bdi", {}, value))))),
+    leftOut ? element("div", { class: "notice" }, element("strong", {}, "Left out of the document"), element("ul", { class: "sentences" }, leftOut.parts.map((each) => element("li", {}, element("bdi", {}, each))))) : "",
+    element("div", { class: "buttons" },
+      element("button", { type: "button", class: "quiet", data: { key: "replace" }, "aria-label": `Replace: ${list.name}`, on: { click: () => put(list) } }, "Replace"),
+      element("button", { type: "button", class: "danger", data: { key: "remove" }, "aria-label": `Remove: ${list.name}`, on: { click: () => remove(list) } }, "Remove")),
+    table(`Ads of the list ${list.name}`, [["Ad"], ["Lasts", "number"], ["Advertiser"], ["Media"], ["Breaks with this ad"]], (list.ads ?? []).map((ad) => element("tr", { role: "row" },
+      element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
+      element("td", { class: "number", role: "cell", data: { label: "lasts" } }, ad.duration), cell("advertiser", element("bdi", {}, ad.advertiser ?? "–")),
+      cell("media", element("span", {}, count(ad.media.length), element("span", { class: "note" }, ` ${[...new Set(ad.media.map((file) => file.type).filter(Boolean))].join(", ")}`))),
+      cell("breaks with this ad", useNode(ad))))),
+    element("p", { class: "note" }, "A break has ads, and no list: when a list changes, breaks that are there keep theirs. The breaks are found by the ads’ ids, on all streams."),
+  ] : []);
+}
+
+/// The breaks that have an ad, once they were asked for.
+function useNode(ad) {
+  const found = uses.get(ad.id);
+  if (!found) return element("button", { type: "button", class: "quiet", data: { key: `use ${ad.id}` }, "aria-label": `Find breaks with ${ad.id}`, on: { click: () => findUse(ad.id) } }, "Find");
+  if (found.sentence) return element("span", { class: "note" }, found.sentence);
+  if (!found.breaks.length) return element("span", { class: "note" }, found.isAll ? "none" : "none of the newest ones");
+  return element("span", {}, found.breaks.flatMap((each, place) => [place ? ", " : "",
+    element("a", { href: addressOf({ view: "break", stream: each.stream, pageBreak: each.name }), data: { key: `use ${ad.id} ${each.stream}/${each.name}` } }, `${each.stream}/${each.name}`)]), found.isAll ? "" : element("span", { class: "note" }, " and older ones"));
+}
+
+async function findUse(id) {
+  const { list } = state;
+  let found;
+  try {
+    const answer = await client.get("v1/reports", { ad: id, limit: BREAKS_WITH_AD_MAX });
+    found = { breaks: answer.breaks.map((each) => ({ stream: each.stream, name: each.break })), isAll: answer.before === undefined };
+  } catch (error) {
+    found = { sentence: error.message };
+  }
+  if (list !== state.list) return;
+  uses.set(id, found);
+  drawLists();
+  document.querySelector(`#list-body [data-key^="use ${CSS.escape(id)} "]`)?.focus();
+}
+
+// MARK: Changes
+
+function put(list) {
+  actions.putList(list, list ? useOf(list.name) : "", (answer) => {
+    leftOut = answer.leftOut ? { name: answer.name, parts: answer.leftOut } : null;
+    // Another address loads them.
+    if (state.list !== answer.name) location.hash = addressOf({ view: "lists", list: answer.name });
+    else reloadLists();
+  }, reloadLists);
+}
+
+function remove(list) {
+  actions.removeList(list, useOf(list.name), () => { location.hash = addressOf({ view: "lists" }); }, reloadLists);
+}
+
+$("lists-put").addEventListener("click", () => put(null));
+
+onDraw(drawLists);
 
 """##
         ),
@@ -1903,7 +2842,14 @@ export const state = {
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], signals: null, tab: "books",
   filter: { break: "", ad: "", from: "", until: "" }, isByAd: false, pins: [],
+  // The view: now, day, break or lists; the day (today if empty), the break of the page, and the list that it shows.
+  view: "now", day: "", pageBreak: "", list: "",
 };
+
+/// The title of the view that is shown, where a person begins to read it.
+export function titleOfView() {
+  return $({ now: "stream-title", day: "day-title", break: "break-title", lists: state.list ? "list-title" : "lists-title" }[state.view]);
+}
 
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
@@ -2000,6 +2946,14 @@ export function isOpen(each) { return OPEN_STATES.includes(each.state); }
 
 export function startOf(each) { return each?.start ? Date.parse(each.start) : null; }
 export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
+
+/// The state by the clock: a break starts and ends without a message.
+export function stateNow(each, now) {
+  const start = startOf(each), end = endOf(each);
+  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
+  if (each.state === "live" && end !== null && now >= end) return "complete";
+  return each.state;
+}
 
 /// Where a request failed: what people must know the link says.
 export function complain(error) {
@@ -2155,6 +3109,166 @@ function drawCard(card, stream, now) {
 onDraw(drawPins);
 
 """##
+        ),
+        DashboardFile(
+            name: "planning.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The plan of a stream's day: its breaks, how full they are, and the findings for a planner. No requests and no elements.
+
+import { span } from "./plots.js";
+
+/// A break with less than this between its ads and its duration counts as filled.
+export const UNFILLED_MIN_MS = 1_000;
+/// Two breaks with less than this between them are too close.
+export const CLOSE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/// So many hours without a break are one line.
+const EMPTY_HOURS_MIN = 2;
+
+/// The break's words for findings.
+export const FINDING_WORDS = {
+  overlap: "Overlap", close: "Too close", empty: "No ads", unfilled: "Unfilled", long: "Too long", expired: "Not started",
+};
+
+/// The first instant of a day, and the first one behind it, in this page's zone: a day may have 23 or 25 hours.
+export function boundsOf(day) {
+  const [year, month, date] = day.split("-").map(Number);
+  return [new Date(year, month - 1, date).getTime(), new Date(year, month - 1, date + 1).getTime()];
+}
+
+/// The day of an instant in this page's zone, as 2026-11-21; some days later or earlier.
+export function dayOf(instant, daysLater = 0) {
+  const at = new Date(instant);
+  const moved = new Date(at.getFullYear(), at.getMonth(), at.getDate() + daysLater);
+  return [String(moved.getFullYear()).padStart(4, "0"), String(moved.getMonth() + 1).padStart(2, "0"), String(moved.getDate()).padStart(2, "0")].join("-");
+}
+
+/// How long the ads of each variant of a break last together, from its books: the break's own ads first.
+export function fillsOf(ads) {
+  const fills = new Map();
+  for (const ad of ads) {
+    const number = ad.variant ?? 0;
+    const fill = fills.get(number) ?? { name: ad.variantName ?? "default", ads: 0, milliseconds: 0 };
+    fills.set(number, { ...fill, ads: fill.ads + 1, milliseconds: fill.milliseconds + ad.durationMilliseconds });
+  }
+  return [...fills].sort(([one], [other]) => one - other).map(([number, fill]) => ({ number, ...fill }));
+}
+
+/// A break of the day, from what the ledger reported of it and what the board tells; one of them may be missing.
+///
+/// - state: by the clock.
+export function rowOf(reported, live, state) {
+  const instant = (text) => text ? Date.parse(text) : null;
+  const each = live ?? reported;
+  const fills = reported ? fillsOf(reported.ads) : null;
+  const start = instant(each.start);
+  // A break that was cancelled before its start ended then: on the timeline it keeps the place that it had.
+  const planned = start === null ? null : start + (live?.durationMilliseconds ?? fills?.[0]?.milliseconds ?? 0);
+  const ended = instant(each.end);
+  const end = start !== null && ended !== null && ended < start ? planned : ended;
+  // The ledger does not tell whether a break that is not over has a duration of its own.
+  const isOpenEnded = live ? live.durationMilliseconds === undefined : false;
+  const isOver = ["complete", "cancelled", "expired"].includes(state);
+  return {
+    name: each.break, state, start, end, isPreStream: each.preStream === true,
+    lasts: start === null ? live?.durationMilliseconds ?? null : isOpenEnded && !isOver ? null : end === null ? null : end - start,
+    ads: live?.ads ?? null, fills, total: reported?.total ?? null,
+  };
+}
+
+/// The state of a break by its books and the clock; of one that is to come the books do not tell whether it is announced.
+export function stateOfBooks(each, now) {
+  if (each.cancelled) return "cancelled";
+  if (each.expired) return "expired";
+  if (!each.start) return "cued";
+  if (Date.parse(each.start) > now) return "scheduled";
+  return !each.end || Date.parse(each.end) > now ? "live" : "complete";
+}
+
+/// Whether a break holds a part of the programme.
+function holdsTime(row) { return row.start !== null && row.end !== null && !row.isPreStream && row.state !== "cancelled" && row.state !== "expired"; }
+
+/// Adds to each break of the day the time since the one before, and the findings: each has a kind and a sentence. The rows come in the order of their starts.
+export function look(rows) {
+  const sorted = [...rows].sort((one, other) => one.start - other.start || (one.name < other.name ? -1 : 1));
+  // The break that ends last of those before.
+  let last = null;
+  return sorted.map((row) => {
+    const findings = [];
+    let gap = null;
+    if (holdsTime(row)) {
+      if (last) {
+        gap = row.start - last.end;
+        if (gap < 0) findings.push({ kind: "overlap", sentence: `It starts ${span(-gap)} before ${last.name} ends.` });
+        else if (gap < CLOSE_MS) findings.push({ kind: "close", sentence: gap < 1_000 ? `It starts as ${last.name} ends.` : `It starts ${span(gap)} after ${last.name} ends.` });
+      }
+      if (!last || row.end > last.end) last = row;
+      findings.push(...fillFindings(row));
+    }
+    if (row.state === "expired") findings.push({ kind: "expired", sentence: "It expired before it was started." });
+    return { ...row, gap, findings };
+  });
+}
+
+/// The findings about how full a break is.
+export function fillFindings({ fills, lasts, state }) {
+  if (!fills) return [];
+  if (!fills.length) return [{ kind: "empty", sentence: "It has no ads." }];
+  if (lasts === null) return [];
+  const isOver = state === "complete";
+  return fills.flatMap(({ name, milliseconds }) => {
+    const who = fills.length > 1 ? `The variant ${name} has ads for` : "It has ads for";
+    const missing = lasts - milliseconds;
+    if (missing > UNFILLED_MIN_MS) return [{ kind: "unfilled", sentence: `${who} ${span(milliseconds)} of ${span(lasts)}.` }];
+    // A break that is over may have been ended early.
+    if (-missing > UNFILLED_MIN_MS && !isOver) return [{ kind: "long", sentence: `${who} ${span(milliseconds)}, ${span(-missing)} more than the break lasts.` }];
+    return [];
+  });
+}
+
+/// The part of a break that its own ads fill, from 0 to 1; nothing where that is not known.
+export function filledPart({ fills, lasts }) {
+  if (!fills || !lasts) return null;
+  return Math.min(1, (fills[0]?.milliseconds ?? 0) / lasts);
+}
+
+/// The lines of the timeline: one for each hour with its pieces of breaks, and one for hours in a row that have none.
+///
+/// - rows: in the order of their starts.
+/// - now: the hour that it is in has a line of its own.
+///
+/// A piece has its place from 0 to 1, the end of the room for its name, and whether it overlaps the one before or began an hour earlier.
+export function hoursOf([from, to], rows, now) {
+  const lines = [];
+  const placed = rows.filter((row) => row.start !== null && row.end !== null && !row.isPreStream);
+  for (let start = from; start < to; start += HOUR_MS) {
+    const end = Math.min(start + HOUR_MS, to);
+    const pieces = [];
+    let busyUntil = -Infinity;
+    for (const row of placed) {
+      if (row.start >= end || Math.max(row.end, row.start + 1) <= start) continue;
+      const [left, right] = [Math.max(row.start, start), Math.min(row.end, end)];
+      const piece = { row, from: (left - start) / HOUR_MS, to: (right - start) / HOUR_MS, isSecond: left < busyUntil, goesOn: row.start < start, room: 1 };
+      if (pieces.length) pieces.at(-1).room = piece.from;
+      pieces.push(piece);
+      busyUntil = Math.max(busyUntil, right);
+    }
+    const before = lines.at(-1);
+    const isNow = start <= now && now < end;
+    if (!pieces.length && !isNow && before?.isEmpty) before.to = end;
+    else lines.push({ from: start, to: end, pieces, isEmpty: !pieces.length && !isNow });
+  }
+  return lines.flatMap((line) => {
+    if (!line.isEmpty || line.to - line.from >= EMPTY_HOURS_MIN * HOUR_MS) return [line];
+    return [{ ...line, isEmpty: false }];
+  });
+}
+
+"""#
         ),
         DashboardFile(
             name: "plots.js",
@@ -2507,16 +3621,17 @@ onDraw(drawSignals);
         DashboardFile(
             name: "stream.js",
             type: "text/javascript; charset=utf-8",
-            text: ##"""
+            text: #"""
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
 // The chosen stream: its breaks with countdowns and buttons, and what listeners do.
 
 import { Actions } from "./actions.js";
+import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, stateNow, tell, titleOfView, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 import { loadSignals } from "./signals.js";
 
@@ -2529,10 +3644,14 @@ const FUNNEL = [
   ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
 ];
 
-export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
+export const actions = new Actions(client, $("dialog"), tell, titleOfView);
 
+/// Chooses a stream in the view that is shown; the page of a break gives way to what its stream does now.
 export function choose(stream, byHand) {
+  if (byHand && state.view === "break") state.view = "now";
   if (stream === state.chosen && state.breaks.size) {
+    showAddress();
+    draw();
     if (byHand) showDetail();
     return;
   }
@@ -2544,8 +3663,7 @@ export function choose(stream, byHand) {
   state.auditBefore = [];
   state.signals = null;
   state.openBreak = "";
-  const hash = `#${encodeURIComponent(stream)}`;
-  if (location.hash !== hash) history.replaceState(null, "", hash);
+  showAddress();
   watch();
   loadDetail();
   loadPast();
@@ -2557,17 +3675,19 @@ export function choose(stream, byHand) {
   }
 }
 
+/// Writes the address of what is shown.
+function showAddress() {
+  const address = addressOf({ ...state, stream: state.chosen });
+  if (location.hash !== address) history.replaceState(null, "", address);
+}
+
 /// On a narrow screen the detail stands below the list.
 function showDetail() {
   if (!matchMedia("(max-width: 899px)").matches) return;
-  $("stream").scrollIntoView({ block: "start" });
-  $("stream-title").focus({ preventScroll: true });
+  const name = state.view === "day" ? "day" : "stream";
+  $(name).scrollIntoView({ block: "start" });
+  $(`${name}-title`).focus({ preventScroll: true });
 }
-
-addEventListener("hashchange", () => {
-  const stream = decodeURIComponent(location.hash.slice(1));
-  if (/^[A-Za-z0-9._-]{1,64}$/.test(stream)) choose(stream, false);
-});
 
 /// The breaks of the chosen stream that are not over.
 const detail = new Part(async () => {
@@ -2591,14 +3711,6 @@ const detail = new Part(async () => {
 
 export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
-
-/// The state by the clock: a break starts and ends without a message.
-function stateNow(each, now) {
-  const start = startOf(each), end = endOf(each);
-  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
-  if (each.state === "live" && end !== null && now >= end) return "complete";
-  return each.state;
-}
 
 const cards = new Map();
 function drawBreaks() {
@@ -2642,12 +3754,12 @@ function keepFocus(focused) {
 
 function makeCard() {
   const card = {
-    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
+    badge: element("span", { class: "badge" }), name: element("a", { class: "name" }), title: element("p", { class: "title", dir: "auto" }),
     time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
     bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
   };
   card.node = element("article", { class: "break" },
-    element("div", { class: "break-head" }, card.badge, card.name),
+    element("div", { class: "break-head" }, card.badge, element("h3", {}, card.name)),
     element("div", { class: "break-time" }, card.time, card.timeNote), card.bar.node, card.title, card.facts, card.buttons);
   return card;
 }
@@ -2658,6 +3770,7 @@ function drawCard(card, each, now) {
   mark(card.badge, "data-state", current);
   say(card.badge, STATE_WORDS[current] ?? current);
   say(card.name, each.break);
+  mark(card.name, "href", addressOf({ view: "break", stream: each.stream, pageBreak: each.break }));
   mark(card.node, "aria-label", `Break ${each.break}, ${STATE_WORDS[current] ?? current}`);
   const length = each.durationMilliseconds ? span(each.durationMilliseconds) : "no fixed length";
   let time = "", note = "", part = 0;
@@ -2701,7 +3814,7 @@ function signalled(each) {
 }
 
 /// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.
-async function listenersOf(stream) {
+export async function listenersOf(stream) {
   try {
     return (await client.get(`v1/streams/${encodeURIComponent(stream)}`)).listeners;
   } catch (error) {
@@ -2800,7 +3913,7 @@ addEventListener("resize", draw);
 onDraw(drawBreaks);
 onDraw(drawFunnel);
 
-"""##
+"""#
         ),
         DashboardFile(
             name: "streams.js",
@@ -3059,6 +4172,192 @@ function drawTimeline() {
 }
 
 onDraw(drawTimeline);
+
+"""#
+        ),
+        DashboardFile(
+            name: "views.css",
+            type: "text/css; charset=utf-8",
+            text: ##"""
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright (c) 2026 the Cuecast authors */
+
+/* Which parts a view has. */
+
+main:not([data-view="now"]) :is(#stream, #funnel, #signals, #past, #health),
+main:not([data-view="now"]) > :is(#tiles, #timeline, #pins),
+main:not([data-view="day"]) #day,
+main:not([data-view="break"]) #break,
+main:not([data-view="lists"]) :is(#lists, #list),
+main[data-view="lists"] #streams { display: none !important; }
+main[data-view="lists"] .columns { grid-template: none / minmax(0, 1fr); }
+main[data-view="lists"] .detail { grid-area: auto; }
+
+.views { display: flex; gap: 4px; }
+.views a { padding: 5px 12px; border-radius: 7px; color: var(--text); font-weight: 600; text-decoration: none; }
+.views a:hover { background: var(--raised); }
+.views a[aria-current] { background: var(--accent-soft); color: var(--accent); }
+
+a.name { font-weight: 600; text-decoration: none; overflow-wrap: anywhere; }
+a.name:hover { text-decoration: underline; }
+:is(#day, #break, #lists, #list) h3 { margin: 18px 0 6px; }
+:is(#day, #break, #lists, #list) h4 { font-size: 13px; font-weight: 600; margin: 12px 0 2px; }
+.sentences, .findings { margin: 0; padding-left: 18px; }
+.findings { padding: 0; list-style: none; display: grid; gap: 4px; }
+.facts-grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 150px), 1fr)); gap: 10px 20px; }
+.facts-grid dt { color: var(--soft); font-size: 12px; }
+.facts-grid dd { font-weight: 550; overflow-wrap: anywhere; }
+:is(#break, #list) .buttons:not(:empty) { padding-top: 14px; }
+#list .notice { margin-top: 12px; }
+
+/* The day */
+
+#day-date { width: auto; min-height: 32px; padding-block: 3px; }
+#day-cut:empty { display: none; }
+.plan-keys { display: flex; flex-wrap: wrap; gap: 4px 18px; margin: 0 0 10px; padding: 0; list-style: none; font-size: 12px; }
+.plan-keys li { display: flex; align-items: center; gap: 6px; }
+.plan-key { width: 22px; height: 12px; flex: none; }
+.plan { display: grid; gap: 3px; }
+.plan-line, .plan-scale { display: grid; grid-template-columns: 44px minmax(0, 1fr); align-items: center; }
+.plan-hour, .plan-scale { color: var(--soft); font-size: 12px; }
+.plan-scale > div { display: grid; grid-template-columns: repeat(4, 1fr); }
+.plan-lane {
+  position: relative; height: 32px; border-radius: 5px; overflow: hidden;
+  background: linear-gradient(to right, var(--line) 1px, transparent 1px) 0 0 / 25% 100%, var(--raised);
+}
+.is-empty .plan-lane { height: 22px; background: none; }
+.plan-empty { display: block; padding: 2px 8px; color: var(--soft); font-size: 12px; }
+.plan-now { position: absolute; top: 0; bottom: 0; width: 2px; margin-left: -1px; background: var(--failed); z-index: 2; }
+
+.plan-block, .plan-key { border: 1px solid var(--line-strong); border-radius: 4px; background: var(--panel); }
+.plan-block {
+  position: absolute; top: 3px; bottom: 3px; min-width: 4px; color: var(--text); font-size: 12px; line-height: 24px; text-decoration: none; white-space: nowrap;
+}
+.plan-block:hover .plan-name { text-decoration: underline; }
+.plan-block.is-second { top: 12px; border-width: 2px; }
+.plan-name { position: absolute; inset: 0 auto 0 0; max-width: 100%; padding: 0 5px; overflow: hidden; text-overflow: ellipsis; }
+.is-short .plan-name { left: 100%; max-width: none; }
+/* The part with ads; behind it is the part without. */
+.plan-filled { position: absolute; inset: auto auto 0 0; height: 3px; background: var(--accent); }
+.plan-block[data-finding="unfilled"] { background-image: repeating-linear-gradient(135deg, transparent 0 5px, var(--warn-soft) 5px 10px); }
+.plan-block[data-finding] { border-color: var(--warn-line); }
+:is(.plan-block, .plan-key)[data-state="scheduled"] { border-style: dashed; }
+:is(.plan-block, .plan-key):is([data-state="announced"], [data-state="cued"]) { background-color: var(--accent-soft); border-color: var(--accent); }
+:is(.plan-block, .plan-key)[data-state="live"] { background-color: var(--good-soft); border: 2px solid var(--good); }
+.plan-block[data-state="live"] { line-height: 22px; font-weight: 650; }
+:is(.plan-block, .plan-key)[data-state="complete"] { background-color: var(--track); border-color: var(--track); border-left-color: var(--line-strong); }
+.plan-block[data-state="complete"] .plan-filled { background: var(--ignored); }
+:is(.plan-block, .plan-key):is([data-state="cancelled"], [data-state="expired"]) { border-style: dotted; background-color: var(--panel); }
+.plan-block:is([data-state="cancelled"], [data-state="expired"]) { color: var(--soft); text-decoration: line-through; }
+.plan-block:is([data-state="cancelled"], [data-state="expired"]) .plan-filled { display: none; }
+
+#day-table td:last-child { min-width: 150px; }
+#day-table tbody th { min-width: 110px; }
+#day-table td .note { display: block; }
+#day-table :is(th, td):not(:first-child, :last-child) { padding-inline: 7px; }
+#day-table td:not(:last-child) { white-space: nowrap; }
+
+/* A break, and lists */
+
+.break-links { display: flex; gap: 14px; }
+#break-books .funnel { max-width: 620px; }
+#break-books .sentences, #break-why .sentences { margin-top: 6px; display: grid; gap: 2px; }
+tr.sum > * { font-weight: 600; }
+tr.chosen { background: var(--accent-soft); }
+#break code { overflow-wrap: anywhere; }
+#list-body .table-box { margin-top: 14px; }
+#list-body > .note { padding-top: 8px; }
+textarea {
+  width: 100%; padding: 8px 10px; border: 1px solid var(--line-strong); border-radius: 7px; background: var(--panel); color: inherit; resize: vertical;
+  font: 12px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+}
+dialog:has(textarea) { width: min(680px, calc(100vw - 32px)); }
+
+@media (max-width: 899px) {
+  main[data-view="break"] #streams { display: none !important; }
+  :is(#day, #break, #lists, #list) { scroll-margin-top: 60px; }
+  .plan-line, .plan-scale { grid-template-columns: 40px minmax(0, 1fr); }
+  #day-table td[data-label="start"] { white-space: normal; }
+}
+@media (max-width: 599px) {
+  .views { order: 1; width: 100%; }
+  .views a { flex: 1; display: grid; place-items: center; min-height: 44px; }
+  #day .choices { flex-wrap: wrap; }
+  #day-date { flex: 1 1 100%; min-height: 44px; }
+  .plan-name { display: none; }
+  .plan-block[data-finding] { border-width: 2px; }
+  #day-table tbody th { order: -1; }
+  #day-table td[data-label] { align-items: baseline; }
+  #day-table td[data-label]::before { flex: none; }
+  #day-table td[data-label="to look at"] { grid-column: 1 / -1; }
+  #day-table td[data-label="to look at"]:has(span:empty) { display: none; }
+  #day-table td:last-child { min-width: 0; }
+  textarea { font-size: 16px; }
+}
+@media (forced-colors: active) { .plan-now, .plan-filled { forced-color-adjust: none; } }
+
+"""##
+        ),
+        DashboardFile(
+            name: "views.js",
+            type: "text/javascript; charset=utf-8",
+            text: #"""
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The views of the page, and the way between them: the address says which one is shown.
+
+import "./break-page.js";
+import "./day.js";
+import "./lists.js";
+import { addressOf, readAddress } from "./address.js";
+import { $, draw, onDraw, state, titleOfView } from "./model.js";
+import { mark } from "./plots.js";
+import { choose } from "./stream.js";
+
+/// Shows the view of an address. The focus goes to its title if a person went there.
+function show(place, isFirst) {
+  const before = `${state.view} ${state.pageBreak} ${state.list}`;
+  Object.assign(state, { view: place.view, day: place.day, pageBreak: place.pageBreak, list: place.list });
+  if (place.stream && place.stream !== state.chosen) choose(place.stream, false);
+  drawView();
+  draw();
+  if (isFirst || before === `${state.view} ${state.pageBreak} ${state.list}`) return;
+  const title = titleOfView();
+  scrollTo(0, 0);
+  if (matchMedia("(max-width: 899px)").matches) title.closest(".panel").scrollIntoView({ block: "start" });
+  title.focus({ preventScroll: true });
+}
+
+addEventListener("hashchange", () => {
+  const place = readAddress(location.hash);
+  if (place) show(place, false);
+});
+
+/// Shows the view of the address with which the page was opened; gives whether it names a stream.
+export function showFirst() {
+  const place = readAddress(location.hash) ?? { view: "now", stream: "", day: "", pageBreak: "", list: "" };
+  show(place, true);
+  return Boolean(place.stream);
+}
+
+function drawView() {
+  mark($("main"), "data-view", state.view);
+  for (const [view, address] of [
+    ["now", addressOf({ view: "now", stream: state.chosen })], ["day", addressOf({ view: "day", stream: state.chosen })], ["lists", addressOf({ view: "lists" })],
+  ]) {
+    const link = $(`view-${view}`);
+    mark(link, "href", address);
+    mark(link, "aria-current", state.view === view ? "page" : null);
+  }
+}
+
+/// The words of the view for the title of the window.
+export function viewWords() {
+  return { now: [state.chosen], day: [state.chosen, "day"], break: [`${state.chosen}/${state.pageBreak}`], lists: [state.list, "ad lists"] }[state.view].filter(Boolean);
+}
+
+onDraw(drawView);
 
 """#
         ),
