@@ -30,7 +30,7 @@ struct OperatorGateway: Sendable {
             throw ValidationError("\(what) comes over HTTP, and its address is 'none'.")
         }
         do {
-            self.endpoint = try access.trust.endpoint(address, isNamed: gateway.isHTTPNamed)
+            self.endpoint = try access.endpoint(address, isNamed: gateway.isHTTPNamed)
             self.headers = try access.headers(to: self.endpoint)
         } catch {
             complain("\(error)")

@@ -292,7 +292,7 @@ struct Run: ParsableCommand {
 
     /// Where the gateway's books are; `nil`: nowhere.
     private func books() throws -> HTTPEndpoint? {
-        try self.gateway.httpAddress.map { try self.access.trust.endpoint($0, isNamed: self.gateway.isHTTPNamed) }
+        try self.gateway.httpAddress.map { try self.access.endpoint($0, isNamed: self.gateway.isHTTPNamed) }
     }
 
     private func compareBooks(_ outcome: inout RunOutcome, http: HTTPEndpoint?, headers: [String: String])

@@ -8,15 +8,17 @@ package import SecretFiles
 
 /// Options for checking the certificate of a gateway's HTTP server.
 package struct TrustOptions: ParsableArguments {
-    @Option(
-        help: """
-            The certificates (PEM) of the authority that issued the gateway's. (default: those that the system trusts, and on \
-            this machine the certificate in the data directory) [CUECAST_CA_FILE]
-            """
-    )
+    fileprivate static let caFileHelp: ArgumentHelp = """
+        The certificates (PEM) of the authority that issued the gateway's. (default: those that the system trusts, and on \
+        this machine the certificate in the data directory) [CUECAST_CA_FILE]
+        """
+    fileprivate static let dataDirHelp: ArgumentHelp =
+        "The data directory of a gateway on this machine. (default: cuecast-data) [CUECAST_DATA_DIR]"
+
+    @Option(help: TrustOptions.caFileHelp)
     package var caFile: String?
 
-    @Option(help: "The data directory of a gateway on this machine. (default: cuecast-data) [CUECAST_DATA_DIR]")
+    @Option(help: TrustOptions.dataDirHelp)
     package var dataDir: String?
 
     package init() {}
@@ -49,9 +51,29 @@ package struct OperatorOptions: ParsableArguments {
     )
     package var tokenFile: String?
 
-    @OptionGroup package var trust: TrustOptions
+    // Those of TrustOptions. As a group in this group they would cost a debug build a multiple of the time: the parser checks every
+    // level of groups several times for each level above.
+    @Option(help: TrustOptions.caFileHelp)
+    package var caFile: String?
+
+    @Option(help: TrustOptions.dataDirHelp)
+    package var dataDir: String?
 
     package init() {}
+
+    /// Finds the endpoint of a gateway.
+    ///
+    /// - Parameters:
+    ///   - address: the given address, or the default.
+    ///   - isNamed: whether an address was given.
+    /// - Returns: the endpoint.
+    /// - Throws: if the file of certificates cannot be used.
+    package func endpoint(_ address: HTTPAddress, isNamed: Bool) throws(HTTPEndpoint.Fault) -> HTTPEndpoint {
+        var trust = TrustOptions()
+        trust.caFile = self.caFile
+        trust.dataDir = self.dataDir
+        return try trust.endpoint(address, isNamed: isNamed)
+    }
 
     /// The headers of a request.
     ///
@@ -65,7 +87,7 @@ package struct OperatorOptions: ParsableArguments {
         try OperatorToken.headers(
             to: endpoint,
             file: self.tokenFile,
-            dataDirectory: self.trust.dataDir,
+            dataDirectory: self.dataDir,
             environment: ProcessInfo.processInfo.environment
         )
     }

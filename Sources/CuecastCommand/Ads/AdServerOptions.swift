@@ -5,6 +5,7 @@ import AdFormats
 import AdServers
 import ArgumentParser
 import CommandSupport
+import CueWatching
 import Foundation
 
 /// How ad servers are asked.
@@ -31,7 +32,13 @@ struct AdServerOptions: ParsableArguments {
     @Flag(help: "Call the Error addresses of the ads that are left, with the VAST error code.")
     var reportErrors = false
 
-    @OptionGroup var hosts: HostOptions
+    // Those of HostOptions. As a group in this group they would cost a debug build a multiple of the time: the parser checks every
+    // level of groups several times for each level above.
+    @Flag(help: HostOptions.allowPrivateHelp)
+    var allowPrivate = false
+
+    @Option(help: HostOptions.allowHostHelp)
+    var allowHost: [String] = []
 
     /// The longest time that may be asked for.
     private static let timeMax: Duration = .seconds(60)
@@ -98,7 +105,7 @@ struct AdServerOptions: ParsableArguments {
         do {
             let roots = try self.adServerCaFile.map { try HTTPEndpoint.certificates($0) }
             let fetcher = try AdServerFetcher(
-                hosts: self.hosts.rule,
+                hosts: HostRule(allowsPrivate: self.allowPrivate, allowedHosts: self.allowHost),
                 limits: limits,
                 userAgent: userAgent,
                 roots: roots

@@ -6,10 +6,13 @@ import CueWatching
 
 /// Which hosts a watcher, or a command that asks ad servers, may ask.
 struct HostOptions: ParsableArguments {
-    @Flag(help: "Allow addresses of private networks, of this machine and link-local ones.")
+    static let allowPrivateHelp: ArgumentHelp = "Allow addresses of private networks, of this machine and link-local ones."
+    static let allowHostHelp: ArgumentHelp = "Allow this host whatever its address is; also several times."
+
+    @Flag(help: HostOptions.allowPrivateHelp)
     var allowPrivate = false
 
-    @Option(help: "Allow this host whatever its address is; also several times.")
+    @Option(help: HostOptions.allowHostHelp)
     var allowHost: [String] = []
 
     /// The rule of the options.
