@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import AdFormats
 import CuecastBroadcast
 import CuecastWire
 import Foundation
@@ -108,7 +109,8 @@ struct ReportingTests {
         #expect(next.number == 2 && next.ignored == 1 && next.unusable == 1)
         #expect(next.cues.map(\.seen) == ["two", "three"])
         #expect(!source.settle(Self.rule()), "the rule is the same")
-        #expect(source.report(by: try Self.watcher(), atMilliseconds: Cues.noon).cues.isEmpty)
+        let last = source.report(by: try Self.watcher(), atMilliseconds: Cues.noon)
+        #expect(last.cues.isEmpty)
     }
 
     @Test func `so many reasons are told one by one, and one more is counted`() {
@@ -279,7 +281,7 @@ struct ReportingTests {
         )
         await reporter.end()
         #expect(gateway.state.withLock { $0.reports.map(\.isLast) } == [false, false, true, true])
-        #expect(gateway.last?.watcher == (try Self.watcher()))
+        #expect(gateway.last?.watcher.description == "studio-1")
     }
 
     @Test func `a stream without a rule is told of once, and again when that changes`() async throws {

@@ -72,7 +72,8 @@ struct WatcherOperationsTests {
                 #expect(report.ignored == 3 && report.unusable == 1 && report.problem == "It is cut.")
                 #expect(report.problemAge == .milliseconds(4_500))
                 #expect(report.cues.map(\.isUnusable) == [false, true] && report.cues.map(\.times) == [2, 1])
-                #expect(try await peer.ask("POST", Self.path, body: Self.least, headers: headers).status == 200)
+                let short = try await peer.ask("POST", Self.path, body: Self.least, headers: headers)
+                #expect(short.status == 200)
                 guard case .watchReport(let least)? = asked.last?.request.kind else { return #expect(Bool(false)) }
                 #expect(least.heardAge == nil && !least.isSteady && least.cues.isEmpty && !least.isLast)
             }
@@ -121,10 +122,8 @@ struct WatcherOperationsTests {
                         .joined(separator: ",")
                     let body =
                         #"{"source":"encoder","watcher":"w1","kind":"hls","number":1,"ignored":99,"cues":[\#(cues)]}"#
-                    #expect(
-                        try await peer.ask("POST", Self.path, body: body, headers: headers).status == status,
-                        "\(count)"
-                    )
+                    let answer = try await peer.ask("POST", Self.path, body: body, headers: headers)
+                    #expect(answer.status == status, "\(count)")
                 }
             }
     }

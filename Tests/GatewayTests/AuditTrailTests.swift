@@ -151,10 +151,11 @@ struct AuditTrailTests {
             #expect(metrics.value(.sourceSignals, .source("encoder", .unusable)) == 7)
             #expect(metrics.value(.broadcastRequests, .watchReport) == 2)
             let monitor = running.gateway.signals
-            let kept = try #require(monitor.stream(try StreamID("tv")))
+            let (tv, encoder) = (try StreamID("tv"), try SignalSource("encoder"))
+            let kept = try #require(monitor.stream(tv))
             #expect(kept.signals.map(\.result) == [.ignored, .unusable] && kept.signals.map(\.times) == [2, 4])
-            #expect(kept.sources[try SignalSource("encoder")]?.counts == [.ignored: 5, .unusable: 7])
-            #expect(monitor.watchers(try StreamID("tv")).map(\.name.description) == ["w1"])
+            #expect(kept.sources[encoder]?.counts == [.ignored: 5, .unusable: 7])
+            #expect(monitor.watchers(tv).map(\.name.description) == ["w1"])
 
             func isRaised() -> Bool { running.gateway.readiness.alarms.contains { $0.alarm == "sourceSilent" } }
             let logger = Logger(label: "test")
@@ -183,8 +184,9 @@ struct AuditTrailTests {
             let request = CheckedBroadcastRequest(BroadcastRequest(id: 6, kind: .watchReport(alien)))
             let reply = await desk.ask(request, by: stranger, from: RequestOrigin(.http))
             guard case .refused(let refusal) = reply.body else { return #expect(Bool(false)) }
-            #expect(refusal.status == .notAllowed && monitor.watchers(try StreamID("tv")).isEmpty)
-            #expect(try await self.audit.records(AuditQuery(stream: try StreamID("tv"))).isEmpty)
+            #expect(refusal.status == .notAllowed && monitor.watchers(tv).isEmpty)
+            let lines = try await self.audit.records(AuditQuery(stream: tv))
+            #expect(lines.isEmpty)
         }
     }
 

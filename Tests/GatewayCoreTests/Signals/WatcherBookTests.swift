@@ -105,7 +105,8 @@ struct WatcherBookTests {
     @Test func `a watcher that says goodbye makes no alarm, and one that is gone is forgotten after an hour`() throws {
         var book = WatcherBook()
         Self.note(try Self.report("a"), &book, at: 0)
-        #expect(Self.note(try Self.report("a", number: 2, isLast: true), &book, at: 1).isNews)
+        let noted1 = Self.note(try Self.report("a", number: 2, isLast: true), &book, at: 1)
+        #expect(noted1.isNews)
         #expect(book.count == 0 && Self.silent(book, at: 1_000).isEmpty)
         Self.note(try Self.report("b"), &book, at: 0)
         book.forget(at: Sample.at(3_600))
@@ -116,19 +117,27 @@ struct WatcherBookTests {
 
     @Test func `the same number once more is no news, and still shows that the watcher is there`() throws {
         var book = WatcherBook()
-        #expect(Self.note(try Self.report(number: 3), &book, at: 0).isNews)
-        #expect(!Self.note(try Self.report(number: 3), &book, at: 80).isNews)
-        #expect(!Self.note(try Self.report(number: 2), &book, at: 81).isNews)
+        let noted2 = Self.note(try Self.report(number: 3), &book, at: 0)
+        #expect(noted2.isNews)
+        let noted3 = Self.note(try Self.report(number: 3), &book, at: 80)
+        #expect(!noted3.isNews)
+        let noted4 = Self.note(try Self.report(number: 2), &book, at: 81)
+        #expect(!noted4.isNews)
         #expect(Self.silent(book, at: 160).isEmpty)
-        #expect(Self.note(try Self.report(number: 4), &book, at: 161).isNews)
+        let noted5 = Self.note(try Self.report(number: 4), &book, at: 161)
+        #expect(noted5.isNews)
     }
 
     @Test func `there are so many watchers, and one more takes the place of the one heard of longest ago`() throws {
         var book = WatcherBook(watchersMax: 2)
-        #expect(!Self.note(try Self.report("a"), &book, at: 0).isFull)
-        #expect(!Self.note(try Self.report("b"), &book, at: 1).isFull)
-        #expect(!Self.note(try Self.report("a", number: 2), &book, at: 2).isFull, "it is there")
-        #expect(Self.note(try Self.report("c"), &book, at: 3).isFull)
+        let noted6 = Self.note(try Self.report("a"), &book, at: 0)
+        #expect(!noted6.isFull)
+        let noted7 = Self.note(try Self.report("b"), &book, at: 1)
+        #expect(!noted7.isFull)
+        let noted8 = Self.note(try Self.report("a", number: 2), &book, at: 2)
+        #expect(!noted8.isFull, "it is there")
+        let noted9 = Self.note(try Self.report("c"), &book, at: 3)
+        #expect(noted9.isFull)
         #expect(book.watchers(of: Sample.stream).map(\.name.description) == ["a", "c"])
     }
 
