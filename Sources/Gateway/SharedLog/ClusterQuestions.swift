@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
-package import GatewayCore
-package import ServiceLifecycle
+package import CuecastWire
+import GatewayCore
+import ServiceLifecycle
 import Synchronization
 
 /// Asks all gateways of the log something, over the bus, and answers the questions of the others.
