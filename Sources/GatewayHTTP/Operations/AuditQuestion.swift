@@ -73,9 +73,11 @@ struct AuditQuestion: Codable, Hashable, Sendable {
     func askAll(_ own: AuditDocument, _ parts: HTTPParts.Administration, at now: Timestamp) async throws
         -> AuditDocument
     {
+        // A gateway that has its log for itself is all gateways.
+        guard let askAll = parts.askAll else { return own }
         let answers: ClusterQuestions.Answers
         do {
-            answers = try await parts.askAll?(Self.kind, Array(try JSONEncoder().encode(self))) ?? .init()
+            answers = try await askAll(Self.kind, Array(try JSONEncoder().encode(self)))
         } catch ClusterQuestions.Fault.tooMany {
             throw Problem(
                 .reason(.unavailable),
