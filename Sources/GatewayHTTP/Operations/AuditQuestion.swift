@@ -52,6 +52,7 @@ struct AuditQuestion: Codable, Hashable, Sendable {
     ///   - audit: of this gateway.
     ///   - now: by its clock.
     /// - Returns: a page, as JSON.
+    /// - Throws: where the question cannot be read, or the audit is not kept.
     static func answer(
         _ body: [UInt8],
         _ audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord],
