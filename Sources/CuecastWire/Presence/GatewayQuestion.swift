@@ -22,7 +22,7 @@ package struct GatewayQuestion: Hashable, Sendable {
     package var gateway: UInt64
     /// Of the question.
     package var number: UInt64
-    /// What is asked for.
+    /// The kind of question.
     package var kind: String
     /// As the kind has it.
     package var body: [UInt8]

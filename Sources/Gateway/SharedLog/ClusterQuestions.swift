@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
-package import GatewayCore
-package import ServiceLifecycle
+package import CuecastWire
+import GatewayCore
+import ServiceLifecycle
 import Synchronization
 
 /// Asks all gateways of the log something, over the bus, and answers the questions of the others.
@@ -90,9 +90,9 @@ package final class ClusterQuestions: Service {
     /// Asks all other gateways that are alive.
     ///
     /// - Parameters:
-    ///   - kind: what is asked for.
+    ///   - kind: of the question.
     ///   - body: as the kind has it.
-    /// - Returns: what they answered within 3 s, and which did not.
+    /// - Returns: the answers that came within 3 s, and the gateways that are missing.
     /// - Throws: `tooMany`.
     package func ask(_ kind: String, _ body: [UInt8]) async throws(Fault) -> Answers {
         let beats = self.cluster.withLock { $0.table.alive }

@@ -45,5 +45,6 @@ package enum BusSubject {
     /// The answers to the questions of a gateway.
     ///
     /// - Parameter gateway: the run of the one that asks.
+    /// - Returns: the subject.
     package static func answers(to gateway: UInt64) -> String { "gateways.answers.\(String(gateway, radix: 16))" }
 }

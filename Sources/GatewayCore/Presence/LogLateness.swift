@@ -44,9 +44,9 @@ package struct LogLateness: Sendable {
     }
 
     private struct Mark {
-        /// Some gateway had applied the records up to this one …
+        /// Some gateway had applied the records up to this one.
         let offset: UInt64
-        /// … at this time, for all that is known.
+        /// The first time at which that was seen.
         let at: Timestamp
     }
 

@@ -35,7 +35,7 @@ package struct OpenQuestions: Sendable {
     /// Begins a question.
     ///
     /// - Parameters:
-    ///   - kind: what is asked for.
+    ///   - kind: of the question.
     ///   - body: as the kind has it.
     ///   - gateways: the runs of those that are expected to answer.
     ///   - number: not 0, and of no question that is open.
@@ -69,6 +69,7 @@ package struct OpenQuestions: Sendable {
     /// - Parameters:
     ///   - number: of the question.
     ///   - isAlive: whether a gateway can still answer.
+    /// - Returns: whether nothing is waited for any more.
     package func isComplete(_ number: UInt64, isAlive: (UInt64) -> Bool) -> Bool {
         guard let open = self.open[number] else { return true }
         return open.expected.allSatisfy { open.answers[$0] != nil || !isAlive($0) }
@@ -77,7 +78,7 @@ package struct OpenQuestions: Sendable {
     /// Ends a question.
     ///
     /// - Parameter number: of the question.
-    /// - Returns: what came.
+    /// - Returns: the answers, and the gateways that are missing.
     package mutating func end(_ number: UInt64) -> Answers {
         var answers = Answers()
         guard let open = self.open.removeValue(forKey: number) else { return answers }

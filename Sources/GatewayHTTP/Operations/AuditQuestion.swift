@@ -52,6 +52,7 @@ struct AuditQuestion: Codable, Hashable, Sendable {
     ///   - audit: of this gateway.
     ///   - now: by its clock.
     /// - Returns: a page, as JSON.
+    /// - Throws: where the question cannot be read, or the audit is not kept.
     static func answer(
         _ body: [UInt8],
         _ audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord],
@@ -73,9 +74,11 @@ struct AuditQuestion: Codable, Hashable, Sendable {
     func askAll(_ own: AuditDocument, _ parts: HTTPParts.Administration, at now: Timestamp) async throws
         -> AuditDocument
     {
+        // A gateway that has its log for itself is all gateways.
+        guard let askAll = parts.askAll else { return own }
         let answers: ClusterQuestions.Answers
         do {
-            answers = try await parts.askAll?(Self.kind, Array(try JSONEncoder().encode(self))) ?? .init()
+            answers = try await askAll(Self.kind, Array(try JSONEncoder().encode(self)))
         } catch ClusterQuestions.Fault.tooMany {
             throw Problem(
                 .reason(.unavailable),

@@ -100,6 +100,7 @@ package final class LogForgetting: Sendable {
     ///
     /// - Parameter now: by this machine's clock.
     /// - Returns: the orders, as the leader has them.
+    /// - Throws: `noAnswer` where no server has all of them for a minute.
     package func pending(at now: Timestamp) async throws(NATSError) -> [ForgettingOrder] {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
             let numbers = try PatientCall.answered { () throws(NATSError) in try self.orderNamed(at: now) }
@@ -146,6 +147,7 @@ package final class LogForgetting: Sendable {
     ///   - streamMade: when the stream of orders was made, in nanoseconds since 1970.
     ///   - logMade: when the log was made. A log of this version was made with the stream, before any gateway.
     ///   - now: by this machine's clock.
+    /// - Returns: whether all that are there have told it.
     static func areTold(streamMade: Int64, logMade: Int64, now: Timestamp) -> Bool {
         let within = Self.tellsWithin.inMicroseconds
         return streamMade / 1_000 - logMade / 1_000 < within || now.microseconds - streamMade / 1_000 > within

@@ -11,10 +11,12 @@ enum PatientCall {
     private static let answersWithin: Duration = .seconds(60)
     private static let tryAfter: Duration = .milliseconds(200)
 
-    /// Does something again while the servers do not answer. It blocks.
+    /// Does something again while the servers do not answer.
+    ///
+    /// It blocks.
     ///
     /// - Parameter body: can be repeated.
-    /// - Returns: what it returned.
+    /// - Returns: the result of the body.
     /// - Throws: its error; `noAnswer` where there was no answer for a minute.
     static func answered<Value>(_ body: () throws(NATSError) -> Value) throws(NATSError) -> Value {
         let begun = ContinuousClock.now
