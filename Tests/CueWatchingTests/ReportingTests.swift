@@ -337,6 +337,18 @@ struct ReportingTests {
         #expect(gateway.numbers == [1, 1, 1, 2, 2] && said.told.count == 1)
     }
 
+    @Test func `a gateway that is away is asked again soon`() async throws {
+        let (gateway, said) = (ScriptedGateway(), Said(rounds: 2))
+        gateway.fail(.timedOut(after: .seconds(1)))
+        let reporter = try said.reporter([try Self.source()], gateway)
+        let running = Task { await reporter.run() }
+        try await until { gateway.numbers.count >= 2 }
+        running.cancel()
+        await running.value
+        let limits = WatchReporterLimits()
+        #expect(said.waits.withLock { Array($0.prefix(2)) } == [limits.interval, limits.retryInterval])
+    }
+
     @Test func `reports go on as often as the gateway says`() async throws {
         let (gateway, said) = (ScriptedGateway(), Said(rounds: 3))
         let reporter = try said.reporter([try Self.source()], gateway)

@@ -22,8 +22,10 @@ package struct WatchReporterLimits: Hashable, Sendable {
     package var rulesWaitMax: Duration = .seconds(3)
     /// How long the end of a watch waits for the goodbye to arrive.
     package var goodbyeWaitMax: Duration = .seconds(2)
-    /// The time between two rounds of reports until the gateway tells another one, and where it does not answer.
+    /// The time between two rounds of reports until the gateway tells another one.
     package var interval: Duration = .seconds(30)
+    /// The time to the next round where the gateway does not answer.
+    package var retryInterval: Duration = .seconds(5)
     /// The shortest time between two rounds, whatever the gateway tells.
     package var intervalMin: Duration = .milliseconds(500)
     /// The time between two rounds where the gateway takes no reports: an older one may be replaced by a newer one.
@@ -114,6 +116,7 @@ package actor WatchReporter {
             } catch {
                 guard case .refused(let refusal) = error, !refusal.mayBeTriedAgain else {
                     // Each further report would wait as long for nothing.
+                    self.wait = self.limits.retryInterval
                     return false
                 }
                 _ = source.settle(nil)
