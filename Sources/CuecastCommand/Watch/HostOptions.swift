@@ -6,7 +6,8 @@ import CueWatching
 
 /// Which hosts a watcher, or a command that asks ad servers, may ask.
 struct HostOptions: ParsableArguments {
-    static let allowPrivateHelp: ArgumentHelp = "Allow addresses of private networks, of this machine and link-local ones."
+    static let allowPrivateHelp: ArgumentHelp =
+        "Allow addresses of private networks, of this machine and link-local ones."
     static let allowHostHelp: ArgumentHelp = "Allow this host whatever its address is; also several times."
 
     @Flag(help: HostOptions.allowPrivateHelp)
