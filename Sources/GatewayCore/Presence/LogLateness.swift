@@ -50,7 +50,7 @@ package struct LogLateness: Sendable {
         let at: Timestamp
     }
 
-    /// The most instants that are kept; where there are more, every second one goes.
+    /// The most instants that are kept; where there are more, those go that are near the one before them.
     static let marksMax = 256
 
     /// Ascending.
@@ -72,8 +72,20 @@ package struct LogLateness: Sendable {
         // All have what came until then.
         let slowest = applied.min() ?? self.head
         self.marks.removeAll { $0.offset <= slowest }
-        guard self.marks.count > Self.marksMax else { return }
-        self.marks = self.marks.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+        if self.marks.count > Self.marksMax { self.thinOut() }
+    }
+
+    /// Keeps at most about half of the marks, about equally far from each other in time, the first and the newest among them.
+    private mutating func thinOut() {
+        guard let first = self.marks.first, let newest = self.marks.last else { return }
+        let least = (newest.at - first.at) / (Self.marksMax / 2)
+        var kept = [first]
+        var last = first
+        for mark in self.marks.dropFirst().dropLast() where mark.at - last.at >= least && newest.at - mark.at >= least {
+            kept.append(mark)
+            last = mark
+        }
+        self.marks = kept + [newest]
     }
 
     /// How late a gateway is.
