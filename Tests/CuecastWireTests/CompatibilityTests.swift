@@ -55,7 +55,7 @@ struct CompatibilityTests {
         #expect(WireError.unsupported.status == .unsupported)
     }
 
-    @Test(arguments: [21, 22, 99])
+    @Test(arguments: [22, 23, 99])
     func `a broadcaster's request of an unknown kind is not supported and its id can be read`(kind: Int) {
         let frame = Raw.broadcast(kind: kind)
         #expect(throws: WireError.unsupported) { try BroadcastRequest(decoding: frame) }

@@ -270,8 +270,10 @@ class DashboardViews(DashboardPage):
 
         # A break that signals opened.
         self.ask("PUT", "v1/lists/spots", {"ads": [spot("sale", 30)]})
+        # The same moment, however long the machine takes for the second one.
+        at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
         for source in ("encoder", "playlist"):
-            opened = self.ask("POST", "v1/streams/radio1/signals", {"source": source, "event": "4711", "kind": "out", "in": "2h", "duration": "60s"})
+            opened = self.ask("POST", "v1/streams/radio1/signals", {"source": source, "event": "4711", "kind": "out", "at": at, "duration": "60s"})
         self.place(page, f"#radio1/break/{opened['break']}")
         page.until("its sources are there", "document.querySelectorAll('#break-sources tbody tr').length === 2")
         self.assertEqual(page.evaluate("[...document.querySelectorAll('#break-sources tbody tr')].map((row) => [row.children[0].textContent, row.children[4].textContent])"),

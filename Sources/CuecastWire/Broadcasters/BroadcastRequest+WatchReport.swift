@@ -93,13 +93,14 @@ extension BroadcastRequest {
 extension BroadcastRequest.WatchReport {
     /// Looks at all rules, and cuts times to whole milliseconds of at most 30 days.
     mutating func check() throws(WireError) {
+        // First, as it is where a frame is read.
+        try requireAtMost(WireLimits.watchedCuesPerReportMax, self.cues.count, limit: "watchedCuesPerReportMax")
         guard self.number >= 1 else { throw .invalid(field: "number", rule: "reports are counted from 1 on") }
         try Self.requireLine(self.address, field: "address")
         // It is shown to every reader.
         guard AddressSecrets.removed(from: self.address) == self.address else {
             throw .invalid(field: "address", rule: "it has a user, a query or a fragment")
         }
-        try requireAtMost(WireLimits.watchedCuesPerReportMax, self.cues.count, limit: "watchedCuesPerReportMax")
         var (ignored, unusable): (UInt64, UInt64) = (0, 0)
         for cue in self.cues {
             try Self.requireLine(cue.seen, field: "cues.seen")
