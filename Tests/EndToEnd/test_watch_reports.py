@@ -177,7 +177,7 @@ class WatchReports(unittest.TestCase):
         watcher.wait_for("the section", result="refused")
         found = until("the report is there", lambda: [each for each in self.listed()["signals"] if each["result"] == "unusable"])
         self.assertIn("UNREADABLE", found[0]["reason"])
-        self.assertIn("EXT-OATCLS-SCTE35", found[0]["decoded"])
+        self.assertIn("EXT-X-CUE-OUT", found[0]["decoded"])
         [source] = self.listed()["sources"]
         self.assertEqual((source["source"], source["changed"], source["unusable"]), ("playlist", 1, 1))
         self.assertEqual(self.gateway.metric('cuecast_source_signals_total{source="playlist",result="unusable"}'), 1)

@@ -144,19 +144,20 @@ package final class ClusterQuestions: Service {
     package func run() async throws {
         let questions = await self.bus.messages(on: BusSubject.questions)
         let answers = await self.bus.messages(on: BusSubject.answers(to: self.common.instance))
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { for await message in answers { self.take(message) } }
-                group.addTask {
-                    await withDiscardingTaskGroup { group in
-                        for await message in questions {
-                            guard let question = self.begin(message) else { continue }
-                            group.addTask { await self.answer(question) }
-                        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await message in answers { self.take(message) } }
+            group.addTask {
+                await withDiscardingTaskGroup { group in
+                    for await message in questions {
+                        guard let question = self.begin(message) else { continue }
+                        group.addTask { await self.answer(question) }
                     }
                 }
-                await group.waitForAll()
             }
+            // Not the end of the messages: the bus may be closed before this service is to end, and a service that ends by itself
+            // takes all others with it.
+            try? await gracefulShutdown()
+            group.cancelAll()
         }
     }
 

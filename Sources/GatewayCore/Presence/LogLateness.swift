@@ -81,7 +81,7 @@ package struct LogLateness: Sendable {
         let least = (newest.at - first.at) / (Self.marksMax / 2)
         var kept = [first]
         var last = first
-        for mark in self.marks.dropFirst().dropLast() where mark.at - last.at >= least && newest.at - mark.at >= least {
+        for mark in self.marks.dropFirst().dropLast() where mark.at - last.at >= least {
             kept.append(mark)
             last = mark
         }
