@@ -364,7 +364,15 @@ class WatchHLS(unittest.TestCase):
         refused = self.watcher(None, server.url("/live.m3u8"), "--stream", "radio1", "--dry-run", "--allow-private",
                                "--ca-file", stranger.certificate)
         self.assertIn("cannot be loaded", refused.wait_for("the certificate", result="refused")[0]["reason"])
-        other = self.watcher(None, server.url("/live.m3u8", host="localhost"), *trusting, "--allow-private")
+        # A certificate of the same authority, for another server.
+        certificate, another_key = folder.name + "/other.pem", folder.name + "/other.key"
+        authority.sign("DNS:other.example", certificate, another_key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, another_key)
+        elsewhere = PlaylistServer(tls=context)
+        self.addCleanup(elsewhere.close)
+        elsewhere.serve("/live.m3u8", playlist.text)
+        other = self.watcher(None, elsewhere.url("/live.m3u8"), *trusting, "--allow-private")
         self.assertIn("cannot be loaded", other.wait_for("the name", result="refused")[0]["reason"])
         inside = self.watcher(None, server.url("/live.m3u8"), *trusting)
         self.assertIn("--allow-host 127.0.0.1", inside.wait_for("the host", result="refused")[0]["reason"])
