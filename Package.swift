@@ -156,10 +156,7 @@ let package = Package(
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
         ),
         library("BreakScheduling", ["BreakDocuments", "CuecastBroadcast", "CuecastWire", "GatewayCore"]),
-        library(
-            "AdServers",
-            ["AdFormats", "CueWatching", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
-        ),
+        library("AdServers", ["AdFormats", "CueWatching", "HTTPFetching"]),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
         library("CuecastDianomi", ["AdPresentation"]),

@@ -5,7 +5,6 @@ package import AdFormats
 package import CueWatching
 internal import Foundation
 internal import HTTPFetching
-internal import NIOHTTP1
 
 /// The outcome of asking one address of an ad server.
 package struct AdServerExchange: Sendable {
@@ -32,7 +31,7 @@ package struct AdServerExchange: Sendable {
 package struct AdServerFetcher: Sendable {
     private let hosts: HostRule
     private let limits: AdServerLimits
-    private let connection: AdServerConnection
+    private let connection: DirectConnection
 
     /// Why a fetcher cannot be made: a sentence.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
@@ -56,10 +55,16 @@ package struct AdServerFetcher: Sendable {
         self.hosts = hosts
         self.limits = limits
         do {
-            self.connection = AdServerConnection(
-                limits: limits,
-                userAgent: userAgent,
-                encryption: try AdServerConnection.encryption(roots: roots)
+            self.connection = try DirectConnection(
+                bounds: DirectConnection.Bounds(
+                    addressesMax: limits.addressesPerHostMax,
+                    connectTimeMax: limits.connectTimeMax,
+                    bodyBytesMax: limits.answerBytesMax
+                ),
+                headers: [
+                    "User-Agent": userAgent, "Accept": "application/xml, text/xml, */*", "Accept-Encoding": "gzip",
+                ],
+                roots: roots
             )
         } catch {
             throw Fault(description: "The certificates to check the ad servers' cannot be read: \(error).")
@@ -143,7 +148,7 @@ package struct AdServerFetcher: Sendable {
                     let most = self.limits.redirectsMax
                     throw Ending(fault: .unavailable("\(url.shown) leads over more than \(most) redirects."))
                 }
-                let location = answer.headers.first(name: "Location") ?? ""
+                let location = answer.header("Location") ?? ""
                 guard !location.isEmpty, let target = URL(string: location, relativeTo: url)?.absoluteURL,
                     HTTPFetcher.mayFollow(target, from: url)
                 else {
@@ -163,8 +168,8 @@ package struct AdServerFetcher: Sendable {
         at url: URL,
         until deadline: ContinuousClock.Instant,
         wantsBody: Bool
-    ) async throws(Ending) -> AdServerConnection.Answer {
-        guard let request = AdServerConnection.Request(url, wantsBody: wantsBody) else {
+    ) async throws(Ending) -> DirectConnection.Answer {
+        guard let request = DirectConnection.Request(url, wantsBody: wantsBody) else {
             throw Ending(fault: .refused("\(url.shown) has a user name or a port that cannot be used."))
         }
         let addresses: [HostAddress]
@@ -175,7 +180,7 @@ package struct AdServerFetcher: Sendable {
         case .unknown: throw Ending(fault: .unavailable("The host \(host) has no address."))
         case .isPrivate(let sentence): throw Ending(fault: .refused(sentence))
         }
-        do throws(AdServerConnection.Failure) {
+        do throws(DirectConnection.Failure) {
             return try await self.connection.get(request, at: addresses, until: deadline)
         } catch {
             switch error {
@@ -205,12 +210,12 @@ package struct AdServerFetcher: Sendable {
     }
 
     private func read(
-        _ answer: AdServerConnection.Answer,
+        _ answer: DirectConnection.Answer,
         of url: URL,
         into exchange: inout AdServerExchange
     ) throws(Ending) {
         var body = answer.body
-        switch answer.headers.first(name: "Content-Encoding")?.lowercased() ?? "identity" {
+        switch answer.header("Content-Encoding")?.lowercased() ?? "identity" {
         case "identity", "": break
         case "gzip", "x-gzip":
             do throws(Gzip.Fault) {
@@ -225,7 +230,7 @@ package struct AdServerFetcher: Sendable {
             throw Ending(fault: .unavailable("\(url.shown) answers in the encoding \(shown), which was not asked for."))
         }
         exchange.bytes = body.count
-        exchange.answer = .document(body, charset: Self.charset(answer.headers.first(name: "Content-Type")))
+        exchange.answer = .document(body, charset: Self.charset(answer.header("Content-Type")))
     }
 
     /// The `charset` of a `Content-Type` (RFC 9110 section 8.3); nil: there is none.
@@ -244,31 +249,5 @@ package struct AdServerFetcher: Sendable {
     private var tooLarge: VASTDocumentFault {
         let name = AdFormatLimits.Name.documentBytesMax.rawValue
         return .unreadable(.tooLarge(limit: name, maximum: self.limits.answerBytesMax))
-    }
-}
-
-extension AdServerConnection.Request {
-    /// A request for an address; nil: it has a user, or no port that there is.
-    fileprivate init?(_ url: URL, wantsBody: Bool) {
-        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), parts.user == nil,
-            parts.password == nil, var host = url.host(percentEncoded: false), !host.isEmpty
-        else { return nil }
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        // It stands in a header; nothing may end its line there.
-        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
-        let isEncrypted = url.scheme?.lowercased() == "https"
-        let usual = isEncrypted ? 443 : 80
-        let port = url.port ?? usual
-        guard (1...65_535).contains(port) else { return nil }
-        let shown = host.contains(":") ? "[\(host)]" : host
-        let path = parts.percentEncodedPath
-        self.init(
-            authority: port == usual ? shown : "\(shown):\(port)",
-            host: host,
-            port: port,
-            target: (path.isEmpty ? "/" : path) + (parts.percentEncodedQuery.map { "?\($0)" } ?? ""),
-            isEncrypted: isEncrypted,
-            wantsBody: wantsBody
-        )
     }
 }

@@ -17,6 +17,8 @@ package struct PlaylistFetchLimits: Hashable, Sendable {
     package var loadsMax = 64
     /// The most connections to one host.
     package var connectionsPerHostMax = 16
+    /// The most addresses of a host that are tried, where certificates of one's own count.
+    package var addressesPerHostMax = 8
 
     /// The default limits.
     package init() {}
@@ -47,7 +49,7 @@ package final class PlaylistFetcher: Sendable {
     private let limits: PlaylistFetchLimits
     private let fetcher: HTTPFetcher
     /// Asks by https where certificates of one's own count; `nil`: the machine's count.
-    private let trusted: TrustedConnection?
+    private let trusted: DirectConnection?
     private let gate: LoadGate
 
     /// A fetcher with connections of its own.
@@ -63,7 +65,17 @@ package final class PlaylistFetcher: Sendable {
         limits: PlaylistFetchLimits = PlaylistFetchLimits()
     ) throws(CueRefusal) {
         do {
-            self.trusted = try roots.map { try TrustedConnection(roots: $0) }
+            self.trusted = try roots.map {
+                try DirectConnection(
+                    bounds: DirectConnection.Bounds(
+                        addressesMax: limits.addressesPerHostMax,
+                        connectTimeMax: limits.loadTimeMax,
+                        bodyBytesMax: limits.playlistBytesMax
+                    ),
+                    headers: ["User-Agent": "cuecast", "Accept": Self.accepted],
+                    roots: $0
+                )
+            }
         } catch {
             throw CueRefusal(.unreachable, "The certificates to check servers' cannot be read: \(error).")
         }
@@ -182,35 +194,31 @@ package final class PlaylistFetcher: Sendable {
     /// Asks at the addresses of the host that may be asked, and at no other.
     private func get(
         _ url: URL,
-        by trusted: TrustedConnection,
+        by trusted: DirectConnection,
         until deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> TrustedConnection.Answer {
+    ) async throws(Fault) -> DirectConnection.Answer {
+        guard let request = DirectConnection.Request(url, wantsBody: true) else {
+            throw Self.bad("address", "\(url.shown) has a user name or a port that cannot be used.")
+        }
         let addresses: [HostAddress]
         do throws(CueRefusal) {
             addresses = try await self.hosts.addresses(of: url.host() ?? "")
         } catch {
             throw Fault("host", error)
         }
-        do throws(TrustedConnection.Failure) {
-            return try await trusted.get(
-                url,
-                at: addresses,
-                headers: ["Accept": Self.accepted],
-                bodyBytesMax: self.limits.playlistBytesMax,
-                until: deadline
-            )
+        do throws(DirectConnection.Failure) {
+            return try await trusted.get(request, at: addresses, until: deadline)
         } catch {
             switch error {
             case .timedOut: throw self.tooSlow(url)
             case .tooLarge: throw self.tooLarge(url)
             case .broken where Task.isCancelled: throw Self.lost("cancelled", "The watch ends.")
-            case .broken(let reason):
-                throw Self.lost("connection", "\(url.shown) cannot be loaded: \(reason).")
+            case .broken(let end, _): throw Self.lost("connection", "\(url.shown) cannot be loaded: it \(end).")
             }
         }
     }
 
-    private func loaded(_ answer: TrustedConnection.Answer, _ url: URL) throws(Fault) -> Loaded {
+    private func loaded(_ answer: DirectConnection.Answer, _ url: URL) throws(Fault) -> Loaded {
         guard answer.status == 200 else {
             throw Self.lost("status \(answer.status)", "\(url.shown) answers with status \(answer.status).")
         }

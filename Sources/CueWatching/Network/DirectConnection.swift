@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CueWatching
+package import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -18,13 +18,29 @@ internal import Darwin
 /// One GET at one address of a host, that is given up in time whatever the server does.
 ///
 /// It follows no redirects, keeps no connection, and uses no proxies.
-struct AdServerConnection: Sendable {
+package struct DirectConnection: Sendable {
+    /// The bounds of a request.
+    package struct Bounds: Hashable, Sendable {
+        /// The most addresses of a host that are tried.
+        package var addressesMax: Int
+        /// How long one address is tried.
+        package var connectTimeMax: Duration
+        /// The largest body, in bytes.
+        package var bodyBytesMax: Int
+
+        package init(addressesMax: Int, connectTimeMax: Duration, bodyBytesMax: Int) {
+            self.addressesMax = addressesMax
+            self.connectTimeMax = connectTimeMax
+            self.bodyBytesMax = bodyBytesMax
+        }
+    }
+
     /// A request.
-    struct Request: Sendable {
+    package struct Request: Sendable {
         /// The host as the header `Host` has it, with a port that is not the usual one.
         let authority: String
         /// The host without brackets; a certificate must be for it.
-        let host: String
+        package let host: String
         let port: Int
         /// Path and query, from the slash on.
         let target: String
@@ -37,15 +53,23 @@ struct AdServerConnection: Sendable {
     }
 
     /// The answer of a server.
-    struct Answer: Sendable {
-        let status: Int
+    package struct Answer: Sendable {
+        package let status: Int
         let headers: HTTPHeaders
         /// Empty unless the status is 200.
-        let body: [UInt8]
+        package let body: [UInt8]
+
+        /// The address that a redirect leads to, as the head has it; `nil`: it is no redirect, or names none.
+        var location: String? {
+            [301, 302, 303, 307, 308].contains(self.status) ? self.header("Location") : nil
+        }
+
+        /// The first header of a name, in any case.
+        package func header(_ name: String) -> String? { self.headers.first(name: name) }
     }
 
     /// Why there is no answer: the end of a sentence that begins with the address.
-    enum Failure: Error, Hashable, Sendable {
+    package enum Failure: Error, Hashable, Sendable {
         /// The time was over.
         case timedOut(String)
         /// There is no connection, or it broke; whether another attempt may have more luck.
@@ -54,23 +78,28 @@ struct AdServerConnection: Sendable {
         case tooLarge
     }
 
-    let limits: AdServerLimits
-    let userAgent: String
+    private let bounds: Bounds
+    /// The headers beside `Host` and `Connection`.
+    private let headers: [String: String]
     /// The rules of TLS, for https.
-    let encryption: NIOSSLContext?
+    private let encryption: NIOSSLContext
 
-    /// The rules of TLS: the certificate of a server is checked, and its name.
+    /// A way to ask.
     ///
-    /// - Parameter roots: The certificates (PEM) that servers' are checked against; nil: the system's.
-    /// - Returns: The rules.
-    /// - Throws: Why the certificates cannot be used.
-    static func encryption(roots: [UInt8]?) throws -> NIOSSLContext {
+    /// - Parameters:
+    ///   - bounds: the bounds of each request.
+    ///   - headers: the headers beside `Host` and `Connection`.
+    ///   - roots: certificates (PEM) that those of servers are checked against; `nil`: the system's.
+    /// - Throws: why the certificates cannot be used.
+    package init(bounds: Bounds, headers: [String: String], roots: [UInt8]?) throws {
+        self.bounds = bounds
+        self.headers = headers
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
         configuration.shutdownTimeout = .milliseconds(100)
         if let roots { configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(roots)) }
-        return try NIOSSLContext(configuration: configuration)
+        self.encryption = try NIOSSLContext(configuration: configuration)
     }
 
     /// Asks at the first of some addresses that takes the connection.
@@ -81,17 +110,17 @@ struct AdServerConnection: Sendable {
     ///   - deadline: When it is over at the latest.
     /// - Returns: The answer.
     /// - Throws: Why there is none.
-    func get(
+    package func get(
         _ request: Request,
         at addresses: [HostAddress],
         until deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Answer {
         var failure = Failure.broken("has no address", mayRetry: false)
-        for address in addresses.prefix(max(self.limits.addressesPerHostMax, 1)) {
+        for address in addresses.prefix(max(self.bounds.addressesMax, 1)) {
             let left = deadline - .now
             guard left > .zero else { throw .timedOut("did not answer in time") }
-            let exchange = RunningExchange(answerBytesMax: max(self.limits.answerBytesMax, 0), request: request)
-            let connectTime = min(left, max(self.limits.connectTimeMax, .milliseconds(1)))
+            let exchange = RunningExchange(bodyBytesMax: max(self.bounds.bodyBytesMax, 0), request: request)
+            let connectTime = min(left, max(self.bounds.connectTimeMax, .milliseconds(1)))
             let timer = exchange.loop.scheduleTask(in: TimeAmount(left)) {
                 exchange.end(.failure(.timedOut("did not answer in time")))
             }
@@ -105,13 +134,17 @@ struct AdServerConnection: Sendable {
                     }
                     .connect(to: place)
                     .get()
-                let outcome = await exchange.outcome()
+                let outcome = await withTaskCancellationHandler {
+                    await exchange.outcome()
+                } onCancel: {
+                    exchange.end(.failure(.broken("was given up", mayRetry: false)))
+                }
                 channel.close(promise: nil)
                 return try outcome.get()
             } catch let error as Failure {
                 throw error
             } catch ChannelError.connectTimeout {
-                failure = .timedOut("did not take the connection within \(self.limits.connectTimeMax)")
+                failure = .timedOut("did not take the connection within \(self.bounds.connectTimeMax)")
             } catch {
                 failure = Self.failure(error, nil)
             }
@@ -122,16 +155,14 @@ struct AdServerConnection: Sendable {
 
     private func prepare(_ channel: any Channel, _ exchange: RunningExchange) throws {
         let pipeline = channel.pipeline.syncOperations
-        if exchange.request.isEncrypted, let encryption = self.encryption {
+        if exchange.request.isEncrypted {
             // An address is no server name; the certificate is compared with the address then.
             let name = exchange.request.isAddress ? nil : exchange.request.host
-            try pipeline.addHandler(try NIOSSLClientHandler(context: encryption, serverHostname: name))
+            try pipeline.addHandler(try NIOSSLClientHandler(context: self.encryption, serverHostname: name))
         }
         try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
-        let headers: HTTPHeaders = [
-            "Host": exchange.request.authority, "User-Agent": self.userAgent, "Connection": "close",
-            "Accept": "application/xml, text/xml, */*", "Accept-Encoding": "gzip",
-        ]
+        var headers: HTTPHeaders = ["Host": exchange.request.authority, "Connection": "close"]
+        for (name, value) in self.headers { headers.add(name: name, value: value) }
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: exchange.request.target, headers: headers)
         try pipeline.addHandler(AnswerCollector(head, exchange))
     }
@@ -176,17 +207,47 @@ struct AdServerConnection: Sendable {
     }
 }
 
+extension DirectConnection.Request {
+    /// A request for an address; `nil`: it has a user, or no port that there is.
+    ///
+    /// - Parameters:
+    ///   - url: the address, of http or https.
+    ///   - wantsBody: whether the body of an answer with status 200 is wanted.
+    package init?(_ url: URL, wantsBody: Bool) {
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), parts.user == nil,
+            parts.password == nil, var host = url.host(percentEncoded: false), !host.isEmpty
+        else { return nil }
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        // It stands in a header; nothing may end its line there.
+        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        let isEncrypted = url.scheme?.lowercased() == "https"
+        let usual = isEncrypted ? 443 : 80
+        let port = url.port ?? usual
+        guard (1...65_535).contains(port) else { return nil }
+        let shown = host.contains(":") ? "[\(host)]" : host
+        let path = parts.percentEncodedPath
+        self.init(
+            authority: port == usual ? shown : "\(shown):\(port)",
+            host: host,
+            port: port,
+            target: (path.isEmpty ? "/" : path) + (parts.percentEncodedQuery.map { "?\($0)" } ?? ""),
+            isEncrypted: isEncrypted,
+            wantsBody: wantsBody
+        )
+    }
+}
+
 /// A request on its way, and its end, whichever comes first.
 private final class RunningExchange: Sendable {
-    typealias Outcome = Result<AdServerConnection.Answer, AdServerConnection.Failure>
+    typealias Outcome = Result<DirectConnection.Answer, DirectConnection.Failure>
 
     let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let request: AdServerConnection.Request
-    let answerBytesMax: Int
+    let request: DirectConnection.Request
+    let bodyBytesMax: Int
     private let promise: EventLoopPromise<Outcome>
 
-    init(answerBytesMax: Int, request: AdServerConnection.Request) {
-        self.answerBytesMax = answerBytesMax
+    init(bodyBytesMax: Int, request: DirectConnection.Request) {
+        self.bodyBytesMax = bodyBytesMax
         self.request = request
         self.promise = self.loop.makePromise(of: Outcome.self)
     }
@@ -245,7 +306,7 @@ private final class AnswerCollector: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.exchange.end(.failure(AdServerConnection.failure(error, context.channel)))
+        self.exchange.end(.failure(DirectConnection.failure(error, context.channel)))
         context.close(promise: nil)
     }
 
@@ -269,13 +330,13 @@ private final class AnswerCollector: ChannelInboundHandler {
     private func end(with head: HTTPResponseHead) {
         let status = Int(head.status.code)
         self.exchange.end(
-            .success(AdServerConnection.Answer(status: status, headers: head.headers, body: self.body))
+            .success(DirectConnection.Answer(status: status, headers: head.headers, body: self.body))
         )
     }
 
     @discardableResult
     private func check(_ bytes: Int) -> Bool {
-        guard bytes > self.exchange.answerBytesMax else { return true }
+        guard bytes > self.exchange.bodyBytesMax else { return true }
         self.body = []
         self.exchange.end(.failure(.tooLarge))
         return false
