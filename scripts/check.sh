@@ -26,6 +26,7 @@ declare -A beside=()
 close() {
     local status="$?" line failed group
     for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done
+    end_running_targets
     failed="$(cat "$records/${failed_beside:-main}/step")"
     printf '\n'
     while read -r line; do printf '  passed  %s\n' "$line"; done <"$records/passed"

@@ -62,7 +62,7 @@ choose_swift_flags() {
     # time without.
     if [ -n "${CI:-}" ]; then
         swift_flags+=(
-            -debug-info-format none --disable-index-store
+            -debug-info-format none
             -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2 -Xswiftc -no-emit-module-separately-wmo
         )
         # It links in half of the time, twenty programs and the tests.
@@ -210,6 +210,15 @@ readonly longest_targets=(
     ListenerSimulationTests LoadEngineTests GatewayCoreTests GatewayTests GatewayHTTPTests SQLiteStoreTests CuecastWireTests AdFormatsTests
 )
 
+# The process groups of the targets that run now, with their names: a script that ends before them ends these.
+running_targets=()
+
+# Ends the targets that run.
+end_running_targets() {
+    local group
+    for group in "${!running_targets[@]}"; do kill -- "-$group" 2>/dev/null || true; done
+}
+
 # How many targets run at a time: two that compute, on two cores, and two that wait for most of their time.
 readonly targets_at_a_time=4
 
@@ -254,7 +263,6 @@ run_all_tests() {
 # target that fails keeps no other from its turn: one run tells of everything. What failed comes last.
 run_named_targets() {
     local bundle target ended status=0 logs in_order=()
-    local -A running=()
     test_failures="$(mktemp)"
     logs="$(mktemp -d)"
     bundle="$(built_folder)/cuecastPackageTests.xctest"
@@ -264,16 +272,18 @@ run_named_targets() {
     for target in "$@"; do
         if [[ " ${longest_targets[*]} " != *" $target "* ]]; then in_order+=("$target"); fi
     done
-    while [ "${#in_order[@]}" -gt 0 ] || [ "${#running[@]}" -gt 0 ]; do
-        while [ "${#in_order[@]}" -gt 0 ] && [ "${#running[@]}" -lt "$targets_at_a_time" ]; do
-            run_target "$bundle" "${in_order[0]}" >"$logs/${in_order[0]}" 2>&1 &
-            running["$!"]="${in_order[0]}"
+    while [ "${#in_order[@]}" -gt 0 ] || [ "${#running_targets[@]}" -gt 0 ]; do
+        while [ "${#in_order[@]}" -gt 0 ] && [ "${#running_targets[@]}" -lt "$targets_at_a_time" ]; do
+            set -m  # A process group of its own, to be ended with all that it started.
+            (set +m; run_target "$bundle" "${in_order[0]}") >"$logs/${in_order[0]}" 2>&1 </dev/null &
+            set +m
+            running_targets["$!"]="${in_order[0]}"
             in_order=("${in_order[@]:1}")
         done
         ended=""
-        wait -n -p ended "${!running[@]}" || status="$?"
-        cat "$logs/${running["$ended"]}"
-        unset "running[$ended]"
+        wait -n -p ended "${!running_targets[@]}" || status="$?"
+        cat "$logs/${running_targets["$ended"]}"
+        unset "running_targets[$ended]"
     done
     if [ -s "$test_failures" ]; then
         printf '\nWhat failed:\n'
