@@ -212,6 +212,8 @@ struct ReportingTests {
         struct State {
             var reports: [BroadcastRequest.WatchReport] = []
             var failure: BroadcastError?
+            /// Of a stream; it goes before `failure`.
+            var refused: [String: BroadcastError] = [:]
             var rule = ReportingTests.rule()
         }
 
@@ -220,7 +222,7 @@ struct ReportingTests {
         func report(_ report: BroadcastRequest.WatchReport) async throws(BroadcastError) -> CueRule {
             let (failure, rule) = self.state.withLock { state in
                 state.reports.append(report)
-                return (state.failure, state.rule)
+                return (state.refused[report.stream.description] ?? state.failure, state.rule)
             }
             if let failure { throw failure }
             return rule
@@ -294,6 +296,67 @@ struct ReportingTests {
         #expect(
             said.told == ["The gateway has no cue rule for the stream sport1 (breaks.cues): it refuses its signals."]
         )
+        var segments = SegmentPolicy()
+        segments.openingTypes = [0x34]
+        let policy = "The cue policy for sport1: segments 0x34 open a break. Options of the watcher go before it."
+        let usual = "The cue policy for sport1 is the usual one again."
+        let changes: [(CueRule, String?)] = [
+            (Self.rule(segments), policy), (Self.rule(segments, late: 300), nil), (Self.rule(), usual),
+            (Self.rule(late: 300), nil), (Self.rule(segments), policy),
+        ]
+        for (rule, sentence) in changes {
+            gateway.state.withLock { $0.rule = rule }
+            let before = said.told.count
+            await reporter.begin()
+            await reporter.begin()
+            #expect(Array(said.told[before...]) == (sentence.map { [$0] } ?? []), "\(rule)")
+        }
+    }
+
+    @Test func `the usual rule is not told of at the first answer`() async throws {
+        let (gateway, said) = (ScriptedGateway(), Said())
+        let reporter = try said.reporter([try Self.source()], gateway)
+        await reporter.begin()
+        #expect(said.told.isEmpty && gateway.numbers == [1])
+    }
+
+    @Test func `a source that is refused is told of once, and the others are reported as often as before`() async throws
+    {
+        let (gateway, said) = (ScriptedGateway(), Said(rounds: 3))
+        let refusal = BroadcastError.refused(BroadcastRefusal(status: .notAllowed, sentence: "No right to it."))
+        gateway.state.withLock { $0.refused["sport2"] = refusal }
+        let reporter = try said.reporter([try Self.source("sport1"), try Self.source("sport2")], gateway)
+        let running = Task { await reporter.run() }
+        try await until { said.waits.withLock { $0.count } >= 4 }
+        running.cancel()
+        await running.value
+        let waits = said.waits.withLock { Array($0.prefix(4)) }
+        #expect(waits == [WatchReporterLimits().interval, .seconds(7), .seconds(7), .seconds(7)])
+        #expect(
+            said.told == [
+                "The gateway takes no reports of this watcher about sport2: NOT_ALLOWED: No right to it. The watch goes on with its options."
+            ]
+        )
+        // Another reason is told, and the same one after a report was taken.
+        let other = BroadcastError.refused(BroadcastRefusal(status: .invalid, sentence: "It is none."))
+        for failure in [other, other, nil, refusal, refusal] {
+            gateway.state.withLock { $0.refused["sport2"] = failure }
+            await reporter.begin()
+        }
+        let reasons = said.told.map { $0.contains("NOT_ALLOWED") ? "right" : "invalid" }
+        #expect(reasons == ["right", "invalid", "right"])
+    }
+
+    @Test func `a watch of which no source is taken asks more seldom`() async throws {
+        let (gateway, said) = (ScriptedGateway(), Said(rounds: 1))
+        gateway.fail(.refused(BroadcastRefusal(status: .notAllowed, sentence: "No right to it.")))
+        let reporter = try said.reporter([try Self.source("sport1"), try Self.source("sport2")], gateway)
+        let running = Task { await reporter.run() }
+        try await until { said.waits.withLock { $0.count } >= 2 }
+        running.cancel()
+        await running.value
+        #expect(said.waits.withLock { Array($0.prefix(2)).last } == WatchReporterLimits().refusedInterval)
+        #expect(said.told.count == 2, "each source has its sentence")
     }
 
     @Test func `an older gateway is told of once, and asked more seldom`() async throws {

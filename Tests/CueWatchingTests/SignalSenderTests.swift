@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Foundation
 import Synchronization
 import TestSupport
@@ -18,6 +19,7 @@ struct SignalSenderTests {
             var received: [ProgrammeSignal] = []
             var failures: [BroadcastError] = []
             var isHeld = false
+            var onAttempt: @Sendable () -> Void = {}
         }
 
         private let state = Mutex(State())
@@ -30,11 +32,15 @@ struct SignalSenderTests {
         /// Whether every signal waits.
         func hold(_ isHeld: Bool) { self.state.withLock { $0.isHeld = isHeld } }
 
+        /// What happens while an attempt lasts.
+        func onAttempt(_ action: @escaping @Sendable () -> Void) { self.state.withLock { $0.onAttempt = action } }
+
         func receive(_ signal: ProgrammeSignal) async throws(BroadcastError) -> BreakStatus {
             let failure = self.state.withLock { state -> BroadcastError? in
                 state.received.append(signal)
                 return state.failures.isEmpty ? nil : state.failures.removeFirst()
             }
+            self.state.withLock(\.onAttempt)()
             while self.state.withLock(\.isHeld) {
                 do {
                     try await Task.sleep(for: .milliseconds(1))
@@ -73,6 +79,28 @@ struct SignalSenderTests {
         }
 
         var results: [WatchLine.Result] { self.lines.withLock { $0.map(\.result) } }
+    }
+
+    /// The source of the observations, with a cue rule.
+    private static func source(late: Duration) throws -> WatchedSource {
+        let source = WatchedSource(
+            WatchedSource.Facts(
+                stream: try StreamID("radio1"),
+                source: try SignalSource("encoder"),
+                kind: .transportStream,
+                address: "udp://@239.1.1.1:5000",
+                isSteady: true
+            )
+        )
+        _ = source.settle(
+            CueRule(
+                isKnown: true,
+                segments: SegmentPolicy(),
+                programmeLateMax: late,
+                reportInterval: .seconds(30)
+            )
+        )
+        return source
     }
 
     private static func observation(_ number: Int, source: String = "encoder") -> CueObservation {
@@ -154,6 +182,65 @@ struct SignalSenderTests {
         // A wait is 5 s by this clock.
         #expect((20...26).contains(receiver.received.count), "\(receiver.received.count)")
         await sender.end()
+    }
+
+    @Test(arguments: [0, 30_000, 3_600_000])
+    func `a start in programme time is tried again while it is as late as the cue rule allows, and not 1 ms more`(
+        late: Int
+    ) async throws {
+        for beyond in [0, 1] {
+            let (receiver, said) = (ScriptedReceiver(), Said())
+            receiver.fail([.unreachable(reason: "nothing listens")])
+            receiver.onAttempt { said.now.withLock { if $0 == Cues.noon { $0 += late + beyond } } }
+            var limits = SignalSenderLimits()
+            limits.retryDelayFirst = .zero
+            let sender = SignalSender(
+                receiver: receiver,
+                output: said.output,
+                sources: [try Self.source(late: .milliseconds(late))],
+                clock: said.clock,
+                limits: limits
+            )
+            await sender.take(Self.observation(1))
+            try await until { said.results.count == 1 }
+            #expect(said.results == [beyond == 0 ? .sent : .expired])
+            await sender.end()
+        }
+    }
+
+    @Test func `the cue rule says nothing about how long a signal without a start is tried again`() async throws {
+        for late in [Duration.zero, .seconds(3_600)] {
+            let (receiver, said) = (ScriptedReceiver(), Said())
+            receiver.fail([.unreachable(reason: "nothing listens")])
+            let sender = SignalSender(
+                receiver: receiver,
+                output: said.output,
+                sources: [try Self.source(late: late)],
+                clock: said.clock
+            )
+            func cancel(_ number: Int) -> CueObservation {
+                let signal = ProgrammeSignal(
+                    stream: "radio1",
+                    source: "encoder",
+                    eventID: "splice-\(number)",
+                    kind: .cancel
+                )
+                return CueObservation(
+                    stream: "radio1",
+                    source: "encoder",
+                    seen: "cue \(number)",
+                    meaning: .signal(signal)
+                )
+            }
+            await sender.take(cancel(1))
+            try await until { said.results == [.sent] }
+            receiver.fail([BroadcastError](repeating: .unreachable(reason: "nothing listens"), count: 1_000))
+            await sender.take(cancel(2))
+            try await until { said.results == [.sent, .expired] }
+            // 120 s, and a wait is 5 s by this clock.
+            #expect((20...28).contains(receiver.received.count), "\(receiver.received.count)")
+            await sender.end()
+        }
     }
 
     @Test func `a full queue drops its oldest signal, and says so`() async throws {

@@ -111,6 +111,25 @@ struct WatchReportWireTests {
         #expect(read.programmeLateMax == .seconds(3_600) && read.reportInterval == .seconds(30))
     }
 
+    @Test func `a rule has at most as many types as a byte has values`() throws {
+        func reply(types: Int) throws -> BroadcastReply {
+            let frame = ProtoWriter {
+                $0.varint(2, UInt64(StatusCode.ok.rawValue))
+                $0.message(16) { rule in
+                    rule.message(2) { list in
+                        for _ in 0..<types { list.varint(1, 0x34) }
+                    }
+                }
+            }
+            return try BroadcastReply(decoding: frame.bytes)
+        }
+        guard case .cueRule(let read) = try reply(types: 256).body else { return #expect(Bool(false)) }
+        #expect(read.segments.openingTypes == [0x34])
+        #expect(throws: WireError.tooLarge(limit: "segmentTypesMax", maximum: 256, found: 257)) {
+            try reply(types: 257)
+        }
+    }
+
     @Test(
         arguments: [
             ("0x22,34", [0x22, 0x34]), ("0X10", [0x10]), ("2", [0x02]), ("", nil), ("0x22,", nil), ("+2", nil),

@@ -39,20 +39,16 @@ package struct WatchReporterLimits: Hashable, Sendable {
 ///
 /// A gateway that is away, or does not know reports, never ends a watch: the watch goes on with its options, and says so once.
 package actor WatchReporter {
-    /// The last sentence about the gateway.
-    private enum Told: Hashable {
-        case nothing
-        /// It takes no reports, for this reason.
-        case refused(BroadcastRefusal.Status)
-    }
-
     private let sources: [WatchedSource]
     private let watcher: SignalSource
     private let receiver: any WatchReportReceiver
     private let complain: @Sendable (String) -> Void
     private let clock: WatchClock
     private let limits: WatchReporterLimits
-    private var told = Told.nothing
+    /// Why the gateway takes no reports about a source, as it was told last; by the place in `sources`.
+    private var refusals: [Int: BroadcastRefusal.Status] = [:]
+    /// The last sentence about a source's cue policy; none is here while it is the usual one.
+    private var policies: [Int: String] = [:]
     /// How long after the last round the next one is.
     private var wait: Duration
 
@@ -85,7 +81,8 @@ package actor WatchReporter {
     /// Asks for the rules of all sources, and waits for them for a while.
     package func begin() async {
         let areThere = await self.within(self.limits.rulesWaitMax) { await self.round() }
-        guard !areThere, !Task.isCancelled, self.told == .nothing else { return }
+        // An older gateway was told of already.
+        guard !areThere, !Task.isCancelled, !self.refusals.values.contains(.unsupported) else { return }
         self.complain("The gateway does not tell its cue rules: the watch begins with its options, and asks again.")
     }
 
@@ -103,25 +100,28 @@ package actor WatchReporter {
 
     /// Reports about all sources, one after the other.
     ///
-    /// - Returns: whether the gateway took all reports.
+    /// The next round comes when the first of the sources is due: a source that is refused does not delay the others.
+    ///
+    /// - Returns: whether the gateway answered about all sources.
     private func round(isLast: Bool = false) async -> Bool {
-        self.wait = self.limits.interval
-        for source in self.sources {
+        var waits: [Duration] = []
+        defer { self.wait = waits.min() ?? self.limits.interval }
+        for (place, source) in self.sources.enumerated() {
             let report = source.report(by: self.watcher, atMilliseconds: self.clock.now(), isLast: isLast)
             do throws(BroadcastError) {
                 let rule = try await self.receiver.report(report)
-                self.told = .nothing
-                self.wait = max(rule.reportInterval, self.limits.intervalMin)
-                if source.settle(rule), !isLast { self.tell(rule, of: source.facts.stream) }
+                self.refusals[place] = nil
+                waits.append(max(rule.reportInterval, self.limits.intervalMin))
+                if source.settle(rule), !isLast { self.tell(rule, of: place) }
             } catch {
-                guard case .refused(let refusal) = error, !refusal.mayBeTriedAgain else {
+                guard case .refused(let refusal) = error, !refusal.reportMayBeTriedAgain else {
                     // Each further report would wait as long for nothing.
-                    self.wait = self.limits.retryInterval
+                    waits.append(self.limits.retryInterval)
                     return false
                 }
                 _ = source.settle(nil)
-                self.wait = self.limits.refusedInterval
-                self.tell(refusal)
+                waits.append(self.limits.refusedInterval)
+                self.tell(refusal, of: place)
                 // A gateway that knows no reports knows none of any source; a right may be there for the next one.
                 if refusal.status == .unsupported { return false }
             }
@@ -129,10 +129,20 @@ package actor WatchReporter {
         return true
     }
 
-    private func tell(_ rule: CueRule, of stream: StreamID) {
+    /// Tells the cue policy of a source, where another sentence is true of it than before.
+    private func tell(_ rule: CueRule, of place: Int) {
+        let stream = self.sources[place].facts.stream
+        let sentence = Self.sentence(about: rule, of: stream)
+        let before = self.policies[place]
+        self.policies[place] = sentence
+        guard sentence != before else { return }
+        self.complain(sentence ?? "The cue policy for \(stream) is the usual one again.")
+    }
+
+    /// The sentence about a cue policy; `nil`: it is the usual one.
+    private static func sentence(about rule: CueRule, of stream: StreamID) -> String? {
         guard rule.isKnown else {
-            self.complain("The gateway has no cue rule for the stream \(stream) (breaks.cues): it refuses its signals.")
-            return
+            return "The gateway has no cue rule for the stream \(stream) (breaks.cues): it refuses its signals."
         }
         var parts: [String] = []
         if let types = rule.segments.openingTypes {
@@ -147,23 +157,20 @@ package actor WatchReporter {
             let names = restrictions.map(\.rawValue).sorted().joined(separator: ", ")
             parts.append("these restrictions are obeyed: \(names)")
         }
-        // What the usual rule says is no news.
-        guard !parts.isEmpty else { return }
-        self.complain(
-            "The cue policy for \(stream): \(parts.joined(separator: "; ")). Options of the watcher go before it."
-        )
+        guard !parts.isEmpty else { return nil }
+        return "The cue policy for \(stream): \(parts.joined(separator: "; ")). Options of the watcher go before it."
     }
 
-    private func tell(_ refusal: BroadcastRefusal) {
-        guard self.told != .refused(refusal.status) else { return }
-        self.told = .refused(refusal.status)
+    private func tell(_ refusal: BroadcastRefusal, of place: Int) {
+        guard self.refusals.updateValue(refusal.status, forKey: place) != refusal.status else { return }
         if refusal.status == .unsupported {
             self.complain(
                 "The gateway knows no reports of watchers; it is an older one. The watch goes on with its options."
             )
         } else {
+            let stream = self.sources[place].facts.stream
             self.complain(
-                "The gateway takes no reports of this watcher: \(refusal) The watch goes on with its options."
+                "The gateway takes no reports of this watcher about \(stream): \(refusal) The watch goes on with its options."
             )
         }
     }
@@ -188,11 +195,6 @@ package actor WatchReporter {
 }
 
 extension BroadcastRefusal {
-    /// Whether the same report can be taken soon.
-    fileprivate var mayBeTriedAgain: Bool {
-        switch self.status {
-        case .unavailable, .draining, .rateLimited, .limitReached: true
-        default: false
-        }
-    }
+    /// Whether the same report can be taken soon: unlike a signal, it changes nothing of a break that has reached a limit.
+    fileprivate var reportMayBeTriedAgain: Bool { self.mayBeTriedAgain || self.status == .limitReached }
 }

@@ -248,11 +248,16 @@ package actor SignalSender {
         }
     }
 
-    /// Whether a signal does not matter any more after a wait: the gateway takes no start that is so late.
+    /// Whether a signal does not matter any more after a wait.
+    ///
+    /// The lateness of the cue rule is about starts in programme time: the gateway takes no later one. A signal without a start counts as
+    /// of its receipt, and is never late for the gateway.
     private func isTooOld(_ waiting: Waiting, after wait: Duration) -> Bool {
-        let reference = max(waiting.signal.startMilliseconds ?? 0, waiting.seenMilliseconds)
+        let start = waiting.signal.startMilliseconds
+        let reference = max(start ?? 0, waiting.seenMilliseconds)
         let age = (self.clock.now() - reference) + Int(wait.inMicroseconds / 1_000)
-        let most = self.source(of: waiting.observation)?.rules.latenessMilliseconds
+        let hasRule = start != nil && waiting.signal.isProgrammeTime
+        let most = hasRule ? self.source(of: waiting.observation)?.rules.latenessMilliseconds : nil
         return age > most ?? Int(self.limits.signalAgeMax.inMicroseconds / 1_000)
     }
 
@@ -283,13 +288,19 @@ extension BroadcastError {
     fileprivate var mayBeTriedAgain: Bool {
         switch self {
         case .timedOut, .unreachable: true
-        case .refused(let refusal):
-            switch refusal.status {
-            case .unavailable, .draining, .rateLimited: true
-            default: false
-            }
+        case .refused(let refusal): refusal.mayBeTriedAgain
         case .invalid, .tooLarge, .unreadableReply, .cancelled, .closed: false
         @unknown default: false
+        }
+    }
+}
+
+extension BroadcastRefusal {
+    /// Whether the gateway can take the same thing soon: it was not able to at that moment.
+    var mayBeTriedAgain: Bool {
+        switch self.status {
+        case .unavailable, .draining, .rateLimited: true
+        default: false
         }
     }
 }

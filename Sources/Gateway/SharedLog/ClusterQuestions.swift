@@ -42,8 +42,6 @@ package final class ClusterQuestions: Service {
     static let answersWithin: Duration = .seconds(3)
     /// How often a question is repeated for those that have not answered (500 ms).
     static let repeatAfter: Duration = .milliseconds(500)
-    /// The most questions of others that are being answered at one time; further ones are answered when they are repeated.
-    private static let underWayMax = LimitName.answersUnderWayMax.value
 
     private struct State {
         var open: OpenQuestions
@@ -56,6 +54,7 @@ package final class ClusterQuestions: Service {
     private let cluster: ClusterHolder
     private let common: CommonParts
     private let within: Duration
+    private let underWayMax: Int
     private let state: Mutex<State>
     /// Tells those that wait that an answer came.
     private let news = Mutex<[UInt64: AsyncStream<Void>.Continuation]>([:])
@@ -64,16 +63,19 @@ package final class ClusterQuestions: Service {
     ///   - bus: to the other gateways.
     ///   - cluster: knows which there are.
     ///   - within: for so long answers are waited for.
+    ///   - underWayMax: the most questions of others that are being answered at one time; further ones are answered when they are repeated.
     ///   - common: the parts that every part uses.
     init(
         bus: any GatewayBus,
         cluster: ClusterHolder,
         within: Duration = ClusterQuestions.answersWithin,
+        underWayMax: Int = LimitName.answersUnderWayMax.value,
         common: CommonParts
     ) {
         self.bus = bus
         self.cluster = cluster
         self.within = within
+        self.underWayMax = underWayMax
         self.common = common
         self.state = Mutex(State(open: OpenQuestions(own: common.instance)))
     }
@@ -180,7 +182,7 @@ package final class ClusterQuestions: Service {
         let key = [question.gateway, question.number]
         let isFull = self.state.withLock { state -> Bool? in
             guard !state.underWay.contains(key) else { return nil }
-            guard state.underWay.count < Self.underWayMax else { return true }
+            guard state.underWay.count < self.underWayMax else { return true }
             state.underWay.insert(key)
             return false
         }

@@ -126,11 +126,11 @@ struct ClusterService: Service {
     private func show(_ alarm: Alarm, _ sentence: String?) -> Bool {
         if let sentence {
             guard self.common.readiness.raise(alarm, sentence) else { return false }
-            self.common.logger.error("gateways of one log differ", metadata: ["reason": "\(sentence)"])
+            self.common.logger.error("\(sentence)", metadata: ["alarm": "\(alarm.rawValue)"])
             return true
         }
         if self.common.readiness.clear(alarm) {
-            self.common.logger.notice("gateways of one log agree again", metadata: ["alarm": "\(alarm.rawValue)"])
+            self.common.logger.notice("the alarm is over", metadata: ["alarm": "\(alarm.rawValue)"])
         }
         return false
     }

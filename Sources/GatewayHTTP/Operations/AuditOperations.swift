@@ -74,8 +74,8 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
             let limit = try call.query.limit(max: AuditLimits.auditPageMax)
             let (from, to) = try call.query.period()
             // A gateway that has its log for itself is all gateways.
-            let asksAll = try call.query.flag("allGateways") && parts.administration.askAll != nil
-            guard !asksAll || call.query["before"] == nil else {
+            let askAll = try call.query.flag("allGateways") ? parts.administration.askAll : nil
+            guard askAll == nil || call.query["before"] == nil else {
                 throw Problem.badRequest("The parameter before is for one gateway: page through all with to.")
             }
             let query = AuditQuery(
@@ -91,10 +91,9 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
             let document = try await call.onReaders {
                 AuditDocument(try await parts.administration.audit(query), limit: limit, at: call.received)
             }
-            guard asksAll else { return .json(document) }
-            return .json(
-                try await AuditQuestion(query, limit: limit).askAll(document, parts.administration, at: call.received)
-            )
+            guard let askAll else { return .json(document) }
+            let own = (gateway: parts.administration.instance, page: document)
+            return .json(try await AuditQuestion(query, limit: limit).ask(by: askAll, beside: own, at: call.received))
         }
     ]
 }

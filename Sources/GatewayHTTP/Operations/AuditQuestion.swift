@@ -66,16 +66,16 @@ struct AuditQuestion: Codable, Hashable, Sendable {
     /// Asks all gateways of the log.
     ///
     /// - Parameters:
-    ///   - own: the page of this gateway.
-    ///   - parts: know the others.
+    ///   - askAll: asks the others a question of a kind.
+    ///   - own: this gateway, and its page.
     ///   - now: by this gateway's clock.
     /// - Returns: the lines of all, and which gateways did not answer.
     /// - Throws: a problem where too much is asked at once.
-    func askAll(_ own: AuditDocument, _ parts: HTTPParts.Administration, at now: Timestamp) async throws
-        -> AuditDocument
-    {
-        // A gateway that has its log for itself is all gateways.
-        guard let askAll = parts.askAll else { return own }
+    func ask(
+        by askAll: @Sendable (String, [UInt8]) async throws -> ClusterQuestions.Answers,
+        beside own: (gateway: UInt64, page: AuditDocument),
+        at now: Timestamp
+    ) async throws -> AuditDocument {
         let answers: ClusterQuestions.Answers
         do {
             answers = try await askAll(Self.kind, Array(try JSONEncoder().encode(self)))
@@ -85,7 +85,7 @@ struct AuditQuestion: Codable, Hashable, Sendable {
                 "This gateway asks the others too much at present (questionsOpenMax). Try again in a second."
             )
         }
-        var pages = [(gateway: String(parts.instance, radix: 16), page: own)]
+        var pages = [(gateway: String(own.gateway, radix: 16), page: own.page)]
         var unanswered = answers.missing.map {
             AuditDocument.Unanswered(gateway: $0, reason: "It did not answer in time.")
         }

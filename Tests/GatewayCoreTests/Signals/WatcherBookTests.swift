@@ -14,13 +14,14 @@ struct WatcherBookTests {
     private static func report(
         _ watcher: String = "a",
         _ source: String = "encoder",
+        of stream: StreamID = Sample.stream,
         number: UInt64 = 1,
         heard: Double? = 0,
         isSteady: Bool = true,
         isLast: Bool = false
     ) throws -> BroadcastRequest.WatchReport {
         var report = BroadcastRequest.WatchReport(
-            stream: Sample.stream,
+            stream: stream,
             source: Cues.source(source),
             watcher: try SignalSource(watcher),
             kind: .hls,
@@ -115,6 +116,59 @@ struct WatcherBookTests {
         #expect(book.count == 0 && Self.silent(book, at: 3_601).isEmpty)
     }
 
+    @Test func `a source is not silent while any watcher hears it, and is where one of them should hear something`()
+        throws
+    {
+        var book = WatcherBook()
+        Self.note(try Self.report("steady", heard: 100), &book, at: 100)
+        Self.note(try Self.report("lines", heard: 59.999, isSteady: false), &book, at: 100)
+        #expect(Self.silent(book, at: 100).isEmpty)
+        Self.note(try Self.report("lines", number: 2, heard: 60, isSteady: false), &book, at: 101)
+        let source = try #require(Self.silent(book, at: 101).first)
+        #expect(source.silence == .seconds(60) && source.since == Sample.at(41))
+    }
+
+    @Test func `a goodbye whose answer was lost counts once, for as long as a watcher that is gone is remembered`()
+        throws
+    {
+        var book = WatcherBook()
+        Self.note(try Self.report("a"), &book, at: 0)
+        func goodbye(_ number: UInt64 = 2, at seconds: Double) throws -> Bool {
+            Self.note(try Self.report("a", number: number, isLast: true), &book, at: seconds).isNews
+        }
+        #expect(try goodbye(at: 1))
+        #expect(try !goodbye(at: 2))
+        #expect(book.count == 0 && book.watchers(of: Sample.stream).isEmpty && book.ages(at: Sample.at(2)).isEmpty)
+        // A report that comes after it is of a watcher that is there, and no news either.
+        let late = Self.note(try Self.report("a", number: 2), &book, at: 3)
+        #expect(!late.isNews && book.count == 1)
+        #expect(try !goodbye(at: 4))
+        #expect(book.count == 0 && Self.silent(book, at: 1_000).isEmpty)
+        book.forget(at: Sample.at(3_604))
+        #expect(try !goodbye(at: 4))
+        book.forget(at: Sample.at(3_604.001))
+        #expect(try goodbye(at: 3_604.001), "it is not remembered any more")
+        // The only report of a watcher may be its goodbye.
+        #expect(try goodbye(3, at: 3_605))
+    }
+
+    @Test func `watchers and goodbyes together are within the limit, and a goodbye takes no watcher's place`() throws {
+        var book = WatcherBook(watchersMax: 2)
+        func goodbye(_ name: String, at seconds: Double) throws -> Bool {
+            Self.note(try Self.report(name, isLast: true), &book, at: seconds).isNews
+        }
+        for (second, name) in ["a", "b", "c"].enumerated() { _ = try goodbye(name, at: Double(second)) }
+        #expect(try !goodbye("c", at: 3))
+        #expect(try !goodbye("b", at: 4))
+        #expect(try goodbye("a", at: 5), "two are remembered, and it was the third")
+        let noted = [
+            Self.note(try Self.report("d"), &book, at: 6), Self.note(try Self.report("e"), &book, at: 7),
+        ]
+        #expect(noted.allSatisfy { !$0.isFull } && book.count == 2)
+        #expect(try goodbye("a", at: 8), "two watchers leave no place for it")
+        #expect(book.watchers(of: Sample.stream).map(\.name.description) == ["d", "e"])
+    }
+
     @Test func `the same number once more is no news, and still shows that the watcher is there`() throws {
         var book = WatcherBook()
         let noted2 = Self.note(try Self.report(number: 3), &book, at: 0)
@@ -139,6 +193,28 @@ struct WatcherBookTests {
         let noted9 = Self.note(try Self.report("c"), &book, at: 3)
         #expect(noted9.isFull)
         #expect(book.watchers(of: Sample.stream).map(\.name.description) == ["a", "c"])
+    }
+
+    @Test func `a stream with ever new watchers pushes out its own, and not those of other streams`() throws {
+        var book = WatcherBook(watchersMax: 4)
+        let others = [Sample.stream("one"), Sample.stream("two")]
+        for stream in others { Self.note(try Self.report(of: stream), &book, at: 0) }
+        for number in 0..<20 {
+            let noted = Self.note(try Self.report("w\(number)"), &book, at: Double(number + 1))
+            #expect(noted.isFull == (number >= 2) && book.count == min(number + 3, 4))
+        }
+        for stream in others { #expect(book.watchers(of: stream).count == 1) }
+        #expect(book.watchers(of: Sample.stream).map(\.name.description) == ["w18", "w19"])
+        // Another stream gets a place from the one with the most.
+        Self.note(try Self.report(of: Sample.stream("three")), &book, at: 30)
+        #expect(book.watchers(of: Sample.stream).map(\.name.description) == ["w19"])
+        for stream in others { #expect(book.watchers(of: stream).count == 1) }
+        // Where all have one, a stream that gets a second one gives its first.
+        Self.note(try Self.report("b", of: others[1]), &book, at: 31)
+        #expect(book.watchers(of: others[1]).map(\.name.description) == ["b"])
+        for stream in [Sample.stream, others[0], Sample.stream("three")] {
+            #expect(book.watchers(of: stream).count == 1)
+        }
     }
 
     @Test func `the age of a source is that of its best watcher, and of a name the longest`() throws {

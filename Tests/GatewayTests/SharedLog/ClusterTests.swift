@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
+import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -344,6 +345,50 @@ struct ClusterTests {
             let none = try await alone.ask("double", [])
             #expect(none.answered.isEmpty && none.missing.isEmpty)
         }
+    }
+
+    @Test(arguments: [1, LimitName.answersUnderWayMax.value])
+    func `so many questions are answered at one time, and one more when it is repeated`(most: Int) async throws {
+        let exchange = FarExchange()
+        let (bus, asking) = (exchange.connect(), exchange.connect())
+        let metrics = MetricRegistry()
+        let common = CommonParts(clock: SystemClock(), metrics: metrics, logger: Logger(label: "test"))
+        let cluster = ClusterHolder(GatewayCluster(own: common.instance), own: LiveListeners(metrics: metrics))
+        let questions = ClusterQuestions(bus: bus, cluster: cluster, underWayMax: most, common: common)
+        let (begun, held) = (Counter(), Held())
+        held.isHeld.store(true, ordering: .relaxed)
+        questions.register("slow") { body in
+            begun.add()
+            try await until("it may answer") { !held.isHeld.load(ordering: .relaxed) }
+            return body
+        }
+        let running = Task { try await questions.run() }
+        let asker = common.instance ^ 1
+        func ask(_ number: Int) async {
+            let question = GatewayQuestion(gateway: asker, number: UInt64(number), kind: "slow", body: [])
+            await asking.publish(question.encoded(), on: BusSubject.questions)
+        }
+        func answered() -> Set<UInt64> {
+            let answers = exchange.published.filter { $0.subject == BusSubject.answers(to: asker) }
+            return Set(answers.compactMap { try? GatewayAnswer(decoding: $0.bytes).number })
+        }
+        // The service may not listen yet: a question is repeated, as gateways do it.
+        try await until("as many as may be are under way") {
+            for number in 1...most { await ask(number) }
+            return begun.count == most
+        }
+        #expect(metrics.value(.limitsHit, .limit(.answersUnderWayMax)) == 0)
+        await ask(most + 1)
+        try await until("one more is not begun") { metrics.value(.limitsHit, .limit(.answersUnderWayMax)) == 1 }
+        #expect(begun.count == most && answered().isEmpty)
+        held.isHeld.store(false, ordering: .relaxed)
+        try await until("all are answered") { answered().count == most }
+        try await until("it is answered, too") {
+            await ask(most + 1)
+            return answered().contains(UInt64(most + 1))
+        }
+        running.cancel()
+        try await running.value
     }
 
     @Test func `a gateway that reads the log late is an alarm at both, until it has caught up`() async throws {

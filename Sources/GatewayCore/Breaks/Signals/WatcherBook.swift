@@ -96,8 +96,17 @@ package struct WatcherBook: Sendable {
         let name: SignalSource
     }
 
+    /// A watcher that said goodbye: it makes no alarm and is in no list.
+    private struct Departure {
+        /// The number of its last report.
+        let number: UInt64
+        let at: Timestamp
+    }
+
     private let watchersMax: Int
     private var watchers: [Place: Watcher] = [:]
+    /// By which a goodbye that is told again, because its answer was lost, counts once.
+    private var departures: [Place: Departure] = [:]
 
     package init(watchersMax: Int = LimitName.watchersMax.value) {
         self.watchersMax = watchersMax
@@ -126,17 +135,19 @@ package struct WatcherBook: Sendable {
     ) -> (isNews: Bool, isFull: Bool) {
         let place = Place(stream: report.stream, source: report.source, watcher: report.watcher)
         let before = self.watchers[place]
-        let isNews = before.map { report.number > $0.number } ?? true
+        let known = before?.number ?? self.departures[place]?.number
+        let isNews = known.map { report.number > $0 } ?? true
+        let number = max(report.number, known ?? 0)
         if report.isLast {
             self.watchers[place] = nil
+            self.departures[place] = Departure(number: number, at: now)
+            // A goodbye takes no watcher's place.
+            self.forgetDepartures(over: self.watchersMax - self.watchers.count)
             return (isNews, false)
         }
-        var isFull = false
-        if before == nil, self.watchers.count >= self.watchersMax {
-            isFull = true
-            let oldest = self.watchers.min { Self.isOlder($0.value, $1.value) }
-            if let oldest { self.watchers[oldest.key] = nil }
-        }
+        self.departures[place] = nil
+        let isFull = before == nil && self.watchers.count >= self.watchersMax
+        if isFull { self.forgetOne(for: report.stream) }
         self.watchers[place] = Watcher(
             stream: report.stream,
             source: report.source,
@@ -150,9 +161,30 @@ package struct WatcherBook: Sendable {
             problem: report.problem,
             problemAt: Self.settled(report.problemAge, before?.problemAt, at: now),
             interval: interval,
-            number: max(report.number, before?.number ?? 0)
+            number: number
         )
+        self.forgetDepartures(over: self.watchersMax - self.watchers.count)
         return (isNews, isFull)
+    }
+
+    /// Forgets the watcher that reported longest ago, of the stream that has the most: no stream can push out those of others.
+    ///
+    /// - Parameter stream: the stream that gets one more watcher; it counts as having it.
+    private mutating func forgetOne(for stream: StreamID) {
+        var counts: [StreamID: Int] = [stream: 1]
+        for place in self.watchers.keys { counts[place.stream, default: 0] += 1 }
+        let most = self.watchers.keys.map { counts[$0.stream] ?? 0 }.max()
+        let oldest = self.watchers.filter { counts[$0.key.stream] == most }.min { Self.isOlder($0.value, $1.value) }
+        if let oldest { self.watchers[oldest.key] = nil }
+    }
+
+    /// Forgets the oldest goodbyes beyond a number.
+    private mutating func forgetDepartures(over most: Int) {
+        while self.departures.count > max(most, 0),
+            let oldest = self.departures.min(by: { $0.value.at < $1.value.at })
+        {
+            self.departures[oldest.key] = nil
+        }
     }
 
     /// When something happened: as the report before had it, where both mean the same moment.
@@ -165,13 +197,15 @@ package struct WatcherBook: Sendable {
 
     /// Forgets watchers that have been gone for long.
     package mutating func forget(at now: Timestamp) {
-        self.watchers = self.watchers.filter { $0.value.reported >= now - Self.goneWatcherKeptFor }
+        let oldest = now - Self.goneWatcherKeptFor
+        self.watchers = self.watchers.filter { $0.value.reported >= oldest }
+        self.departures = self.departures.filter { $0.value.at >= oldest }
     }
 
     /// The sources from which nothing comes, or that have no watcher any more.
     ///
-    /// A source is not silent while one of its watchers hears it. A watcher that is gone says nothing, unless no other one is there. A watcher
-    /// that said goodbye is not in the book.
+    /// A source is silent if one of its watchers is steady and none hears it. A watcher that is gone counts only if all others are gone too.
+    /// A watcher that said goodbye does not count.
     ///
     /// - Parameters:
     ///   - now: the gateway's clock.
@@ -185,8 +219,9 @@ package struct WatcherBook: Sendable {
                 found.append(Self.silent(source, now - last.reported, since: last.reported, last, isUnwatched: true))
                 continue
             }
-            let steady = present.filter(\.isSteady)
-            guard let best = steady.min(by: { $0.silence < $1.silence }), best.silence >= limit else { continue }
+            guard present.contains(where: \.isSteady), let best = present.min(by: { $0.silence < $1.silence }),
+                best.silence >= limit
+            else { continue }
             found.append(
                 Self.silent(source, best.silence, since: best.heard ?? best.first, best, isUnwatched: false)
             )
