@@ -184,11 +184,12 @@ extension CandidatesDocument {
         for (index, node) in nodes.enumerated() {
             let path = "variants[\(index)]"
             let each = try JSONFields(node, path: path, known: ["name", "if"])
-            let name = try each.required("name", each.text("name"))
-            guard name != AudienceVariant.defaultName, !self.variants.contains(where: { $0.name == name }) else {
-                throw each.fault("name", "there is a variant \(name) already")
-            }
-            self.variants.append(Variant(name: name, conditions: try AdsDocument.conditions(each, path: path)))
+            let (name, conditions) = try AdsDocument.nameAndConditions(
+                each,
+                path: path,
+                taken: self.variants.map(\.name)
+            )
+            self.variants.append(Variant(name: name, conditions: conditions))
         }
     }
 

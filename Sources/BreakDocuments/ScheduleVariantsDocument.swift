@@ -60,24 +60,18 @@ package struct ScheduleVariantsDocument: Hashable, Sendable {
         var variants: [Variant] = []
         for (index, node) in nodes.enumerated() {
             let path = "variants[\(index)]"
-            let variant = try Self.variant(node, path: path)
-            guard variant.name != AudienceVariant.defaultName, !variants.contains(where: { $0.name == variant.name })
-            else {
-                throw DocumentFault(
-                    line: node.line,
-                    field: "\(path).name",
-                    reason: "there is a variant \(variant.name) already"
-                )
-            }
-            variants.append(variant)
+            variants.append(try Self.variant(node, path: path, taken: variants.map(\.name)))
         }
         return ScheduleVariantsDocument(variants: variants)
     }
 
-    private static func variant(_ node: JSONNode, path: String) throws(DocumentFault) -> Variant {
+    private static func variant(
+        _ node: JSONNode,
+        path: String,
+        taken: [String]
+    ) throws(DocumentFault) -> Variant {
         let fields = try JSONFields(node, path: path, known: ["name", "if", "query", "vastUrl", "list", "ads"])
-        let name = try fields.required("name", fields.text("name"))
-        let conditions = try AdsDocument.conditions(fields, path: path)
+        let (name, conditions) = try AdsDocument.nameAndConditions(fields, path: path, taken: taken)
         var question: Question?
         switch (try fields.text("query"), try fields.text("vastUrl")) {
         case (nil, nil): break
@@ -105,21 +99,7 @@ package struct ScheduleVariantsDocument: Hashable, Sendable {
         guard question != nil || fallback != .ofDefault else {
             throw fields.fault("name", "the variant has no ads of its own: give query, vastUrl, list or ads")
         }
-        try Self.check(name, conditions, fields)
         return Variant(name: name, conditions: conditions, question: question, fallback: fallback)
-    }
-
-    /// The rules of the wire, which the gateway would refuse a whole break for.
-    private static func check(
-        _ name: String,
-        _ conditions: [AudienceVariant.Condition],
-        _ fields: JSONFields
-    ) throws(DocumentFault) {
-        do throws(WireError) {
-            try AudienceVariant(name: name, conditions: conditions, advertisements: []).checkNameAndConditions()
-        } catch {
-            throw fields.fault("if", "\(error)")
-        }
     }
 
     /// Characters of a query (RFC 3986 section 3.4), with the brackets of macros.

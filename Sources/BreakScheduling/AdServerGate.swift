@@ -11,8 +11,27 @@ package struct AdServerGateLimits: Hashable, Sendable {
     package var adServerRequestsPerSecondMax = 20
     /// The most servers that are remembered; the one that was asked longest ago is forgotten.
     package var adServersMax = 256
+    /// The most questions at a time, but for those of one break: at the rate of one server the last of them waits 1 s.
+    package var questionsAtOnceMax = 40
 
     package init() {}
+
+    /// Takes the breaks that are asked about at a time from the beginning of a list.
+    ///
+    /// - Parameters:
+    ///   - rest: the list.
+    ///   - questions: how many questions there are about a break.
+    /// - Returns: at least one break, unless the list is empty.
+    package func next<Break>(_ rest: inout ArraySlice<Break>, questions: (Break) -> Int) -> [Break] {
+        var part: [Break] = []
+        var count = 0
+        while let each = rest.first, part.isEmpty || count + questions(each) <= self.questionsAtOnceMax {
+            part.append(each)
+            count += questions(each)
+            rest.removeFirst()
+        }
+        return part
+    }
 }
 
 /// Decides whether an ad server is asked: not more often than it bears, and not while it fails (a circuit breaker).

@@ -66,6 +66,24 @@ package struct PlayedHistory: Hashable, Sendable {
         return result
     }
 
+    /// The same without the ads that breaks have only until they are filled.
+    ///
+    /// Other ads of such a break stay: someone else may have filled it since the difference was made.
+    ///
+    /// - Parameter waiting: the ads with which breaks were put in, by the breaks' ids.
+    /// - Returns: all others.
+    package func without(waiting: [String: BreakAds]) -> PlayedHistory {
+        let waiting = waiting.mapValues { ads in
+            let all = ads.advertisements + (ads.variants ?? []).flatMap(\.advertisements)
+            return Set(all.map { CandidatesDocument.ownID($0.id) })
+        }
+        var result = self
+        result.entries.removeAll { entry in
+            entry.breakID.flatMap { waiting[$0] }.map { $0.contains(entry.id) } ?? false
+        }
+        return result
+    }
+
     /// Puts the ads of a break in the place of those that are known of it.
     ///
     /// - Parameters:

@@ -255,7 +255,7 @@ package struct ScheduleKeeper: Sendable {
             if ads == .kept { continue }
             if let known = self.known[found.id], known.revision == found.revision {
                 // What this keeper put itself is not filled, also where the list has changed since.
-                answers[found.id] = ads == .due || known.ads == each.ads
+                answers[found.id] = ads == .due || known.ads == each.ads || Self.isSame(known.ads, each.ads, found)
             } else if found.advertisementCount != each.advertisements.count
                 || each.variants.map({ $0.map(\.name) != found.variantNames }) ?? false
             {
@@ -299,6 +299,12 @@ package struct ScheduleKeeper: Sendable {
             }
         }
         for index in present.indices { present[index].hasWantedAds = answers[present[index].id] }
+    }
+
+    /// Whether lists of ads differ only in that one says nothing about variants where the break has none.
+    private static func isSame(_ known: BreakAds, _ wanted: BreakAds, _ found: PresentBreak) -> Bool {
+        known.advertisements == wanted.advertisements && found.variantNames.isEmpty
+            && (wanted.variants ?? []).isEmpty
     }
 
     private static func shift(_ change: ScheduleChange) -> Int64 {

@@ -32,7 +32,7 @@ package struct StreamGroup: Hashable, Sendable {
     package enum Start: Hashable, Sendable {
         /// At an instant, in milliseconds since 1970.
         case at(Int64)
-        /// So many milliseconds after the first stream is asked for it.
+        /// So many milliseconds after the gateway's clock is read.
         case after(Int64)
         /// It has none: it is cued, or plays before the stream.
         case none
@@ -63,6 +63,11 @@ package struct StreamGroup: Hashable, Sendable {
 
     /// The most requests at one time: the gateway answers 32 of a connection at once.
     private static let requestsMax = 16
+    /// How long after the gateway's clock was read a group starts that is to start now (2 s), in milliseconds.
+    ///
+    /// The gateway puts its own time in the place of a start that is over, so the streams would start at different times, and the same
+    /// request again would mean another time.
+    package static let nowLeadMilliseconds: Int64 = 2_000
     /// Starts that differ by less are one: the gateway's clock is finer than what is said.
     private static let toleranceMilliseconds: Int64 = 2
 
@@ -119,6 +124,18 @@ package struct StreamGroup: Hashable, Sendable {
         }
     }
 
+    /// Checks that no stream starts before the clock is read.
+    private func check(_ start: Start) throws(Fault) {
+        guard case .after(let lead) = start,
+            let first = self.members.min(by: { $0.offsetMilliseconds < $1.offsetMilliseconds }),
+            lead + first.offsetMilliseconds < 0
+        else { return }
+        throw Fault(
+            description:
+                "on \(first.stream) the break would start \(-lead - first.offsetMilliseconds) ms before now: give a later start with --in or --at"
+        )
+    }
+
     /// The break of a stream.
     ///
     /// - Parameters:
@@ -140,7 +157,7 @@ package struct StreamGroup: Hashable, Sendable {
     /// The same again changes nothing where it was published, and publishes it where it was not.
     ///
     /// - Parameters:
-    ///   - start: when the group starts.
+    ///   - start: when the group starts; no stream may start before the clock is read.
     ///   - gateway: the gateway.
     ///   - clock: tells the gateway's time.
     /// - Returns: when the group starts, in milliseconds since 1970, and what became of each stream, in their order.
@@ -150,6 +167,11 @@ package struct StreamGroup: Hashable, Sendable {
         to gateway: some ScheduleGateway,
         clock: () async throws(BroadcastError) -> Date
     ) async throws(BroadcastError) -> Result<(time: Int64?, outcomes: [Outcome]), Fault> {
+        do throws(Fault) {
+            try self.check(start)
+        } catch {
+            return .failure(error)
+        }
         let present = try await gateway.breaks(stream: nil, breakID: self.pattern.id)
         let had = Set(present.map(\.stream))
         let now = ScheduleKeeper.milliseconds(try await clock())

@@ -139,24 +139,15 @@ struct ChooseOptions: ParsableArguments {
         gap: Int,
         gateway: GatewayOptions
     ) async throws -> PlayedHistory {
-        switch self.history {
-        case "none": return PlayedHistory()
-        case let path?:
-            do throws(FileFault) {
-                return try PlayedHistory(file: path)
-            } catch {
-                complain(error.sentence)
-                throw CommandExit.badData
-            }
-        case nil:
-            guard gap > 0 else { return PlayedHistory() }
-            let gateway = try OperatorGateway(gateway, self.access, for: "The history of a stream")
-            do throws(OperatorGateway.Fault) {
-                let gap = Int64(gap)
-                return try await gateway.played(in: stream, from: milliseconds - gap, to: milliseconds + gap)
-            } catch {
-                throw error.told()
-            }
+        // Without rules about the time between breaks the reports do not matter.
+        guard self.history != nil || gap > 0 else { return PlayedHistory() }
+        let source = try HistorySource(self.history) {
+            try OperatorGateway(gateway, self.access, for: "The history of a stream")
+        }
+        do throws(OperatorGateway.Fault) {
+            return try await source.played(in: stream, around: milliseconds...milliseconds, gap: gap)
+        } catch {
+            throw error.told()
         }
     }
 }

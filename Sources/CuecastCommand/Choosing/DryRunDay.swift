@@ -80,6 +80,7 @@ struct DryRunDay: AsyncParsableCommand {
         }
         for sentence in outcome.document.sentences(path) { complain(sentence) }
         for note in outcome.document.notes { complain("\(path): \(note)") }
+        if source == nil, let note = audience.adServerNote(outcome.document) { complain("\(path): \(note)") }
         if let fault = outcome.fault {
             complain("no ads can be chosen: \(fault.sentence)")
             throw fault.exit
@@ -123,7 +124,7 @@ private struct DryDay: Sendable {
             self.options.file,
             client: client,
             audience: self.audience,
-            asks: true,
+            asks: asking != nil,
             chooses: true
         )
         let wanted = try await finder.wanted(&outcome.document, now: ScheduleOptions.now)
@@ -154,9 +155,10 @@ private struct DryDay: Sendable {
             let asked = ScheduleFiller.Asked(id: change.id, scheduled: own, parts: parts)
             let answers = await filler?.ask([asked])[change.id] ?? [:]
             if Task.isCancelled { throw .cancelled }
-            let chooses = parts.contains {
-                self.audience.mayChoose($0, of: own) && answers[$0.name]?.ads.isEmpty ?? true
-            }
+            // A follower that asks no ad servers leaves such breaks to one that does.
+            let chooses =
+                wanted.filling == .here
+                && parts.contains { self.audience.mayChoose($0, of: own) && answers[$0.name]?.ads.isEmpty ?? true }
             let choices =
                 chooses
                 ? self.audience.chooser?.choices(of: asked, stream: self.options.stream, wanted, history: played) ?? []
@@ -183,7 +185,11 @@ private struct DryDay: Sendable {
     /// Whether a break would get ads from here: it is not announced, not refused, and not filled already.
     private static func isOpen(_ change: ScheduleChange) -> Bool {
         switch change.kind {
-        case .new, .changed, .later: true
+        case .new, .later: true
+        // Another program may have filled it.
+        case .changed where change.wanted?.filling == .elsewhere: false
+        case .unchanged where change.wanted?.filling == .elsewhere: false
+        case .changed: true
         case .unchanged: change.present?.state == .scheduled && !change.isFilledAlready
         case .gone, .past, .refused, .filled: false
         }
@@ -271,13 +277,15 @@ struct DryRunDayDocument: Encodable {
     let stream: String
     let breaks: [Break]
 
+    private static func breaks(_ count: Int) -> String { count == 1 ? "1 break" : "\(count) breaks" }
+
     /// For people.
     var text: String {
         let ads = self.breaks.flatMap(\.variants).filter { $0.variant == AudienceVariant.defaultName }
         let seconds = ads.reduce(0) { $0 + $1.durationSeconds }
-        let first = "\(self.schedule) on \(self.stream): \(self.breaks.count) breaks; nothing is published"
+        let first = "\(self.schedule) on \(self.stream): \(Self.breaks(self.breaks.count)); nothing is published"
         let last =
-            "\n\(ads.count) breaks are filled here, with \(ads.reduce(0) { $0 + $1.ads.count }) ads of \(seconds) s for default"
+            "\n\(Self.breaks(ads.count)) \(ads.count == 1 ? "is" : "are") filled here, with \(ads.reduce(0) { $0 + $1.ads.count }) ads of \(seconds) s for default"
         return ([first] + self.breaks.flatMap(\.texts) + [last]).joined(separator: "\n")
     }
 }

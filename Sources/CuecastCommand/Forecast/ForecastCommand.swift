@@ -21,7 +21,8 @@ struct ForecastCommand: AsyncParsableCommand {
         abstract: "Show the breaks of the next hours with their durations, and how many listeners each may have.",
         discussion: """
             The estimate is the median of the sessions that got the break nearest to the same time of day, at most 30 min away, on each of \
-            the days before; without any, the listeners of now. Breaks further ahead than the gateway takes them (6 h) are not known to it.
+            the days before; without any, the listeners of now. The same time of day is a multiple of 24 h before, in UTC: for some days after \
+            a clock change, it is another hour of the local clock. Breaks further ahead than the gateway takes them (6 h) are not known to it.
 
             With --leap it prints the JSON of the Concurrent Streams API ('streams') or of the Forecast API ('forecast') of IAB Tech \
             Lab's LEAP. Cuecast knows no events: the event of a stream is the period, or what --event-start, --event-end and \
@@ -86,6 +87,7 @@ struct ForecastCommand: AsyncParsableCommand {
         } catch {
             throw error.told()
         }
+        try self.check(self.event, in: forecast.period)
         switch self.leap {
         case .streams: BreakPrinter.printJSON(forecast.concurrentStreams(self.event, provider: self.provider))
         case .forecast: BreakPrinter.printJSON(forecast.leapForecast(self.event))
@@ -96,6 +98,17 @@ struct ForecastCommand: AsyncParsableCommand {
                 CommandOutput.say(forecast.text)
             }
         }
+    }
+
+    /// Checks that the event has a length; a bound that is not said is that of the period.
+    private func check(_ event: GatewayForecast.Event, in period: Range<Int64>) throws {
+        guard event.end ?? period.upperBound <= event.start ?? period.lowerBound else { return }
+        if event.end == nil {
+            throw ValidationError("--event-start is not before the end of the period: give --event-end too.")
+        }
+        throw ValidationError(
+            "--event-end is not after the beginning of the period, which is now: give --event-start too."
+        )
     }
 
     private var event: GatewayForecast.Event {

@@ -292,7 +292,8 @@ extension GatewayForecast {
         }
         let count = self.streams.reduce(0) { $0 + $1.breaks.count }
         let listeners = self.streams.reduce(0) { $0 + $1.listeners }
-        let last = "\(count) breaks until \(Self.shown(self.period.upperBound)); \(listeners) listeners now"
+        let last =
+            "\(count == 1 ? "1 break" : "\(count) breaks") until \(Self.shown(self.period.upperBound)); \(listeners) listeners now"
         return count == 0 ? last : table.text + "\n" + last
     }
 

@@ -86,11 +86,12 @@ struct GroupPublish: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Publish a break on many streams.",
         discussion: """
-            The same command again is harmless: it publishes the break where it is missing. With --in or --now the group starts then by the \
-            gateway's clock; streams that have the break already say when that was.
+            The same command again is harmless: it publishes the break where it is missing. With --in the command reads the gateway's clock \
+            once, and counts the start from there; --now, or no start, is the same as --in 2s. Streams that have the break already say when that was. No \
+            stream may start before the clock is read.
 
             Exit codes: 0 every stream has the break; 1 some do not, and the reasons are told; 69 some gave no answer: the same command again \
-            goes on; 65 or 77 no stream has it.
+            goes on; 65 no stream has it, or their starts do not fit, and nothing was published; 77 your key may not publish there.
 
             Example: cuecast group publish --group streams.json --break noon --vast ads.xml --at 2026-11-21T12:00:00Z
             """
@@ -118,7 +119,7 @@ struct GroupPublish: AsyncParsableCommand {
             switch group.pattern.start {
             case .at(let date): .at(Int64((date.timeIntervalSince1970 * 1_000).rounded()))
             case .in(let lead): .after(Int64(lead.inMicroseconds / 1_000))
-            case .now: .after(0)
+            case .now: .after(StreamGroup.nowLeadMilliseconds)
             case .cued, .preStream: .none
             }
         let first = group.members[0].stream

@@ -51,9 +51,11 @@ struct GroupPrinter {
         for each in outcomes { Self.say(each) }
         let there = lines.count - failed
         let new = lines.count { $0.result == "published" }
+        let canRetry = lines.contains { $0.canRetry ?? false }
         CommandOutput.say(
             "group \(self.group)\(start.map { " at \($0)" } ?? ""): \(there) of \(lines.count) streams have the break, \(new) of them new"
-                + (failed == 0 ? "" : "; the same command again goes on with the others")
+                + (failed == 0
+                    ? "" : canRetry ? "; the same command again goes on with the others" : "; see the reasons")
         )
     }
 

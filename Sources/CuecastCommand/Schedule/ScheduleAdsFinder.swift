@@ -121,7 +121,10 @@ struct ScheduleAdsFinder {
                 lists.append(Self.named(ads))
             }
         }
-        guard parts.count > 1 else { return .success(BreakAds(advertisements: lists[0])) }
+        guard parts.count > 1 else {
+            // It may have been put in with variants, before its row named its own ads.
+            return .success(BreakAds(advertisements: lists[0], variants: self.audience.hasVariants ? [] : nil))
+        }
         let variants = zip(parts, lists).dropFirst()
             .map { part, ads in AdVariant(name: part.name, said: part.conditions, advertisements: ads) }
         return .success(BreakAds(advertisements: lists[0], variants: variants))

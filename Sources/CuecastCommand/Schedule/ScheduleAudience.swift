@@ -88,6 +88,28 @@ struct ScheduleAudience: Sendable {
     /// `nil`: no ads are chosen.
     var chooser: CandidateChooser?
 
+    /// Whether any break may have variants beside `default`.
+    var hasVariants: Bool { !self.variants.isEmpty || !(self.chooser?.document.variants ?? []).isEmpty }
+
+    /// Tells that ad servers are not asked; `nil`: there are none.
+    ///
+    /// - Parameter document: the schedule.
+    /// - Returns: a sentence for people.
+    func adServerNote(_ document: ScheduleDocument) -> String? {
+        let count = document.breaks.count { each in
+            guard case .success(let parts) = self.parts(of: each) else { return false }
+            return parts.contains { !$0.tags.isEmpty }
+        }
+        guard count > 0 else { return nil }
+        let ofVariants = self.variants.contains { if case .address? = $0.question { true } else { false } }
+        let breaks =
+            count == 1
+            ? "1 break\(ofVariants ? ", or a variant of it," : "") has an ad server"
+            : "\(count) breaks\(ofVariants ? ", or variants of them," : "") have ad servers"
+        return "\(breaks): 'cuecast schedule follow --ask-ad-servers' asks, and until then the ads of --list are there"
+            + (self.chooser == nil ? "" : "; without --ask-ad-servers no ads are chosen for them")
+    }
+
     /// The variants of a break, `default` first.
     ///
     /// A break that names its own ads has them for all listeners.

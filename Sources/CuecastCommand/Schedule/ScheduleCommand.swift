@@ -127,7 +127,7 @@ struct SchedulePut: AsyncParsableCommand {
         }
         for sentence in outcome.document.sentences(path) { complain(sentence) }
         for note in outcome.document.notes { complain("\(path): \(note)") }
-        if let note = outcome.document.adServerNote { complain("\(path): \(note)") }
+        if let note = audience.adServerNote(outcome.document) { complain("\(path): \(note)") }
         guard let changes = outcome.changes else {
             complain("\(path): nothing was changed, because of these faults; --skip-faulty goes on without them.")
             throw CommandExit.badData

@@ -57,21 +57,8 @@ struct ScheduleFillingOptions: ParsableArguments {
     }
 }
 
-extension ScheduleDocument {
-    /// Tells that ad servers are not asked; `nil`: there are none.
-    var adServerNote: String? {
-        let count = self.breaks.count { !$0.tags.isEmpty }
-        guard count > 0 else { return nil }
-        let breaks = count == 1 ? "1 break has an ad server" : "\(count) breaks have ad servers"
-        return "\(breaks): 'cuecast schedule follow --ask-ad-servers' asks, and until then the ads of --list are there"
-    }
-}
-
 /// Asks the ad servers of scheduled breaks.
 struct ScheduleFiller: Sendable {
-    /// The most questions at a time, but for those of one break: at the rate of one server the last of them waits 1 s.
-    private static let questionsAtOnceMax = 40
-
     /// The ads of one variant.
     struct Answer: Sendable {
         /// By the place of the tag among the variant's sources; a tag that gave none is not here.
@@ -128,14 +115,7 @@ struct ScheduleFiller: Sendable {
 
     /// Takes the breaks that are asked about at a time from the beginning of a list.
     static func next(_ rest: inout ArraySlice<Asked>) -> [Asked] {
-        var part: [Asked] = []
-        var questions = 0
-        while let each = rest.first, part.isEmpty || questions + each.questionCount <= Self.questionsAtOnceMax {
-            part.append(each)
-            questions += each.questionCount
-            rest.removeFirst()
-        }
-        return part
+        AdServerGateLimits().next(&rest) { $0.questionCount }
     }
 
     /// Asks for the ads of breaks, all at once.

@@ -32,10 +32,10 @@ struct ScheduleFilling {
     let history: HistorySource
     /// How long before its announcement a break is filled, in milliseconds.
     let leadMilliseconds: Int64
-    /// The ads that this program gave breaks, which reports may not have yet, by id.
-    private var given: [String: (startMilliseconds: Int64, ads: BreakAds)] = [:]
-    /// The ids of breaks that could not be filled yet.
-    private var owed: Set<String> = []
+    /// The ads that this program gave breaks.
+    private var given = GivenAds()
+    /// The breaks that could not be filled yet.
+    private var owed = OwedFillings()
 
     init(
         stream: String,
@@ -67,7 +67,7 @@ struct ScheduleFilling {
         _ finder: inout ScheduleAdsFinder
     ) async throws(BroadcastError) -> Outcome {
         var outcome = Outcome()
-        self.forget(changes, &outcome)
+        self.forget(changes)
         for each in changes where each.isFilledAlready {
             complain("\(each.id): it has other ads than the schedule's already, and stays so")
             keeper.leaveFilled(each)
@@ -82,13 +82,14 @@ struct ScheduleFilling {
         }
         guard !due.isEmpty else { return outcome }
         var rest = due.map(\.asked)[...]
-        var history: PlayedHistory?
+        var history = PassHistory()
         while !rest.isEmpty {
             let part = ScheduleFiller.next(&rest)
             let answers = await self.filler?.ask(part) ?? [:]
             if Task.isCancelled { throw .cancelled }
             // Ad servers take their time, in which others publish too.
-            if part.contains(where: { $0.questionCount > 0 }) { history = nil }
+            if part.contains(where: { $0.questionCount > 0 }) { history.expire() }
+            var isContested = false
             for asked in part {
                 guard let (change, wanted, _) = due.first(where: { $0.asked.id == asked.id }) else { continue }
                 var choices: [VariantChoice] = []
@@ -97,15 +98,15 @@ struct ScheduleFilling {
                         && answers[asked.id]?[part.name]?.ads.isEmpty ?? true
                 }
                 if isToChoose, let chooser = finder.audience.chooser {
-                    if history == nil {
-                        history = await self.played(chooser, due.map(\.wanted), changes, keeper, &outcome)
+                    let played = await history.ads {
+                        await self.played(chooser, due.map(\.wanted), changes, keeper, &outcome)
                     }
                     // Without it the same ad might play twice in a short time. It is tried again until the break is announced, but
                     // no ad server is asked twice for that.
-                    if let history {
-                        choices = chooser.choices(of: asked, stream: self.stream, wanted, history: history)
+                    if let played {
+                        choices = chooser.choices(of: asked, stream: self.stream, wanted, history: played)
                     } else if asked.questionCount == 0 {
-                        self.owed.insert(asked.id)
+                        self.owed.owe(asked.id)
                         outcome.isDone = false
                         continue
                     }
@@ -114,12 +115,17 @@ struct ScheduleFilling {
                 guard
                     let ads = try await self.give(filling, change, asked, &keeper, &finder, &outcome)
                 else {
-                    // Someone else fills breaks too. What they chose counts before anything else is chosen.
-                    if isToChoose { return outcome }
+                    // Someone else fills breaks too. What they chose counts before anything else is chosen: the breaks of this part
+                    // get what ad servers gave, and the next pass goes on.
+                    if isToChoose {
+                        history.miss()
+                        isContested = true
+                    }
                     continue
                 }
-                history?.set(asked.id, at: wanted.startMilliseconds, ads)
+                history.set(asked.id, at: wanted.startMilliseconds, ads)
             }
+            if isContested { return outcome }
         }
         return outcome
     }
@@ -149,11 +155,11 @@ struct ScheduleFilling {
             outcome.isDone = false
             return nil
         }
-        self.owed.remove(change.id)
+        self.owed.settle(change.id)
         guard let ads else { return had }
         outcome.changes.append(result)
         guard result.kind == .filled else { return had }
-        self.given[change.id] = (change.startMilliseconds, ads)
+        self.given.give(ads, to: change.id, at: change.startMilliseconds)
         return ads
     }
 
@@ -175,9 +181,13 @@ struct ScheduleFilling {
                 gap: chooser.gapMilliseconds
             )
             // Breaks that are not filled yet have ads that will not play.
-            var history = read.without(Set(changes.filter { keeper.planner.filling.awaits($0) }.map(\.id)))
-            for (id, given) in self.given { history.set(id, at: given.startMilliseconds, given.ads) }
-            return history
+            let waiting = changes.filter { keeper.planner.filling.awaits($0) }
+                .compactMap { change in change.wanted.map { (change.id, $0.ads) } }
+            let isReport = if case .gateway = self.history { true } else { false }
+            return self.given.added(
+                to: read.without(waiting: Dictionary(waiting, uniquingKeysWith: { first, _ in first })),
+                isReport: isReport
+            )
         } catch {
             outcome.said.append(
                 (Self.historyKey, "No ads are chosen, because those of other breaks are not known: \(error.sentence)")
@@ -186,20 +196,11 @@ struct ScheduleFilling {
         }
     }
 
-    /// Forgets breaks that the schedule has no more, and tells of those that were announced before they could be filled.
-    private mutating func forget(_ changes: [ScheduleChange], _ outcome: inout Outcome) {
-        let states = Dictionary(
-            changes.compactMap { each in each.present.map { (each.id, $0.state) } },
-            uniquingKeysWith: { first, _ in first }
-        )
-        for id in self.owed where states[id] != .scheduled {
-            if states[id] != nil {
-                complain(
-                    "\(id): it was announced with the ads of \(self.list.map { "the list \($0)" } ?? "the schedule")"
-                )
-            }
-            self.owed.remove(id)
+    /// Forgets breaks that matter no more, and tells of those that were announced before they could be filled.
+    private mutating func forget(_ changes: [ScheduleChange]) {
+        for id in self.owed.settle(changes) {
+            complain("\(id): it was announced with the ads of \(self.list.map { "the list \($0)" } ?? "the schedule")")
         }
-        self.given = self.given.filter { states[$0.key] != nil }
+        self.given.keep(changes)
     }
 }

@@ -138,7 +138,7 @@ struct ScheduleFollower {
             for sentence in read.sentences(path) { self.say(sentence, about: sentence) }
             if read.faults.isEmpty || self.options.file.skipFaulty {
                 for note in read.notes { self.say("\(path): \(note)", about: note.description) }
-                if self.filling.filler == nil, let note = read.adServerNote {
+                if self.filling.filler == nil, let note = audience.adServerNote(read) {
                     self.say("\(path): \(note)", about: note)
                 }
                 if self.isFaulty { complain("\(path): it can be read again.") }

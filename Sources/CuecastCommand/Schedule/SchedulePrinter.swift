@@ -35,11 +35,13 @@ struct SchedulePrinter {
             self.durationSeconds = duration.map { Double($0) / 1_000 }
             self.advertisements = change.wanted?.advertisements.count ?? change.present?.advertisementCount
             self.variants = change.wanted?.variants
-                .map { variants in
-                    Dictionary(
-                        variants.map { ($0.name, $0.advertisements.count) },
-                        uniquingKeysWith: { first, _ in first }
-                    )
+                .flatMap { variants in
+                    variants.isEmpty
+                        ? nil
+                        : Dictionary(
+                            variants.map { ($0.name, $0.advertisements.count) },
+                            uniquingKeysWith: { first, _ in first }
+                        )
                 }
             self.title = change.wanted.flatMap { $0.title.isEmpty ? nil : $0.title }
             self.line = change.wanted?.line
@@ -157,7 +159,7 @@ struct SchedulePrinter {
         case .new:
             let wanted = change.wanted
             let length = wanted.map { Self.seconds($0.durationMilliseconds) } ?? "-"
-            let variants = wanted?.variants.map { ", \($0.count) variants" } ?? ""
+            let variants = wanted?.variants.flatMap { $0.isEmpty ? nil : ", \($0.count) variants" } ?? ""
             let ads = "\(wanted?.advertisements.count ?? 0) ads\(variants)"
             text = "+ \(change.id)  \(start)  \(length) s, \(ads)  \(wanted?.title ?? "")"
         case .changed: text = "~ \(change.id)  \(Self.differences(change).joined(separator: ", "))"
