@@ -104,7 +104,7 @@ extension SharedForget {
             var document = Document()
             document.dryRun = self.isDry
             let log: LogForgetting
-            var order: (order: ForgettingOrder, wasKnown: Bool)?
+            var order: ForgettingOrder?
             do throws(NATSError) {
                 log = try await LogForgetting.open(
                     self.settings.access(as: "cuecast-forget"),
@@ -141,7 +141,7 @@ extension SharedForget {
 
     private func forget(
         _ log: LogForgetting,
-        _ ordered: (order: ForgettingOrder, wasKnown: Bool)?,
+        _ ordered: ForgettingOrder?,
         _ document: inout Document
     ) async throws {
         let begun = ContinuousClock.now
@@ -149,7 +149,7 @@ extension SharedForget {
         // Refused first: what a gateway has under way comes into the log before it says so. Those that are away are waited for by half.
         var orders = try await log.pending(at: SigningKeys.now)
         document.sessions = orders.count
-        if let ordered, !orders.contains(where: { $0.number == ordered.order.number }) {
+        if let ordered, !orders.contains(where: { $0.number == ordered.number }) {
             document.reason = "another command goes on with it: see --status"
             return
         }
@@ -194,7 +194,7 @@ extension SharedForget {
                 "a server went away meanwhile, and may keep what was erased: start it on an empty folder, and go on with --continue"
             return
         }
-        guard ordered?.wasKnown ?? true else {
+        guard try await log.gatewaysAreTold(at: SigningKeys.now) else {
             document.reason =
                 "gateways of this log tell from now on that they are there: go on with --continue in a minute"
             return

@@ -70,10 +70,10 @@ struct LogForgettingTests {
         let before = try await self.everything(log)
         let forgetting = try await self.forgetting(servers, names)
         #expect(try await forgetting.count(self.session) == 4)
-        let (order, wasKnown) = try await forgetting.begin(self.session, at: self.now)
-        #expect(wasKnown)
+        let order = try await forgetting.begin(self.session, at: self.now)
+        #expect(try await forgetting.gatewaysAreTold(at: self.now))
         // Begun again, it is the same order with the same names.
-        #expect(try await forgetting.begin(self.session, at: self.now).order == order)
+        #expect(try await forgetting.begin(self.session, at: self.now) == order)
         let pending = try await forgetting.orders.read().pending
         #expect(pending == [order])
         let swept = try await forgetting.sweep(pending)
@@ -112,7 +112,7 @@ struct LogForgettingTests {
         // The names are erased in the end; another session of the same records is forgotten later.
         try await forgetting.finish(order)
         #expect(try await forgetting.orders.read().pending == [])
-        let second = try await forgetting.begin(self.other, at: self.now).order
+        let second = try await forgetting.begin(self.other, at: self.now)
         #expect(try await forgetting.sweep([second]).records == 11)
         let last = try await eventually { try await StoredLog.open(access, names: names) }
         let rest = try await last.portion(of: Self.lane, after: 0, recordsMax: 100, bytesMax: 1 << 20)
@@ -127,7 +127,7 @@ struct LogForgettingTests {
         let names = LogNames.random()
         let log = try await self.log(servers, names)
         let forgetting = try await self.forgetting(servers, names)
-        let order = try await forgetting.begin(self.session, at: self.now).order
+        let order = try await forgetting.begin(self.session, at: self.now)
         let access = servers.access
         let newNames = try #require(order.names)
         let record = try AcknowledgementGroup(decoding: self.record(4, [self.other, self.session]))
@@ -183,7 +183,7 @@ struct LogForgettingTests {
         #expect(try await forgetting.orders.read().pending == [])
         let order = try #require(try await forgetting.pending(at: self.now).first)
         #expect(order.names == pseudonyms)
-        #expect(try await forgetting.begin(self.session, at: self.now).order == order)
+        #expect(try await forgetting.begin(self.session, at: self.now) == order)
         #expect(try await forgetting.pending(at: self.now) == [order])
         #expect(try await forgetting.sweep([order]).records == 4)
 
@@ -204,7 +204,7 @@ struct LogForgettingTests {
         let names = LogNames.random()
         let log = try await self.log(servers, names)
         let forgetting = try await self.forgetting(servers, names)
-        var order = try await forgetting.begin(self.session, at: self.now).order
+        var order = try await forgetting.begin(self.session, at: self.now)
         let swept = try await forgetting.sweep([order])
         #expect(swept.hasToBeTold(of: order))
         order.erased = try await forgetting.markErased(order, through: swept.heads)
@@ -239,7 +239,7 @@ struct LogForgettingTests {
         let log = try await self.log(servers, names)
         await log.close()
         let forgetting = try await self.forgetting(servers, names)
-        let order = try await forgetting.begin(self.session, at: self.now).order
+        let order = try await forgetting.begin(self.session, at: self.now)
         _ = try await forgetting.sweep([order])
         let access = servers.access
         let waiting = try await eventually { try await JetStreamLog.open(access, names: names, followed: 0) }
@@ -256,7 +256,7 @@ struct LogForgettingTests {
         let names = LogNames.random()
         let log = try await self.log(servers, names)
         let forgetting = try await self.forgetting(servers, names)
-        let order = try await forgetting.begin(self.session, at: self.now).order
+        let order = try await forgetting.begin(self.session, at: self.now)
         log.rename([try #require(order.names)])
         let renamed = try self.sessions(try await self.everything(log))
         _ = try await forgetting.sweep([order])
@@ -271,7 +271,7 @@ struct LogForgettingTests {
         let names = LogNames.random()
         let log = try await self.log(servers, names)
         let forgetting = try await self.forgetting(servers, names)
-        let order = try await forgetting.begin(self.session, at: self.now).order
+        let order = try await forgetting.begin(self.session, at: self.now)
         _ = try await forgetting.sweep([order])
         let access = servers.access
         try await blocking { try NATSConnection(access).erase(3, of: names.stream(of: Self.lane)) }

@@ -3,7 +3,6 @@
 
 #if JetStream
 import CuecastWire
-import Dispatch
 package import GatewayCore
 import Synchronization
 
@@ -34,7 +33,6 @@ package final class ForgettingOrders: Sendable {
     private static let bytesPerQuestionMax = 1_048_576
     /// How long a server may lack orders that its leader has (30 s).
     private static let answersWithin: Duration = .seconds(30)
-    private static let tryAfter: Duration = .milliseconds(100)
 
     private let connection: NATSConnection
     private let names: LogNames
@@ -80,7 +78,7 @@ package final class ForgettingOrders: Sendable {
             guard ContinuousClock.now - begun < Self.answersWithin else {
                 throw .noAnswer("\(self.stream): no server has all orders")
             }
-            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .microseconds(Int(Self.tryAfter.inMicroseconds)))
+            PatientCall.pause()
         }
         try self.readNames(&known)
         let result = known

@@ -74,14 +74,10 @@ package final class LogForgetting: Sendable {
     /// - Parameters:
     ///   - session: which.
     ///   - now: by this machine's clock.
-    /// - Returns: the order, and whether gateways knew of the stream of orders before: else they have not told yet that they are there.
+    /// - Returns: the order.
     /// - Throws: `unusable` where as many sessions are refused as may be.
-    package func begin(
-        _ session: SessionID,
-        at now: Timestamp
-    ) async throws(NATSError) -> (order: ForgettingOrder, wasKnown: Bool) {
+    package func begin(_ session: SessionID, at now: Timestamp) async throws(NATSError) -> ForgettingOrder {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
-            let wasKnown = try self.wasKnown(at: now)
             let key = try PatientCall.answered { () throws(NATSError) in try self.makeStream() }
             let hash = key.hash(of: session)
             let known = try self.orders.readHere()
@@ -90,8 +86,7 @@ package final class LogForgetting: Sendable {
             guard refused.count < ForgottenSessions.forgottenSessionsMax else {
                 throw .unusable("\(ForgottenSessions.Full())")
             }
-            let order = try PatientCall.answered { () throws(NATSError) in try self.order(session, hash, at: now) }
-            return (order, wasKnown)
+            return try PatientCall.answered { () throws(NATSError) in try self.order(session, hash, at: now) }
         }
     }
 
@@ -103,9 +98,9 @@ package final class LogForgetting: Sendable {
     /// - Throws: `noAnswer` where no server has all of them for a minute.
     package func pending(at now: Timestamp) async throws(NATSError) -> [ForgettingOrder] {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
-            let numbers = try PatientCall.answered { () throws(NATSError) in try self.orderNamed(at: now) }
-            // The server that answers a reader may be behind the leader.
-            return try PatientCall.answered { () throws(NATSError) in
+            // The server that answers a reader may be behind the leader, and another command may finish an order meanwhile.
+            try PatientCall.answered { () throws(NATSError) in
+                let numbers = try self.orderNamed(at: now)
                 let pending = try self.orders.readHere().pending
                 guard numbers.isSubset(of: pending.map(\.number)) else {
                     throw .noAnswer("\(self.stream): no server has all orders")
@@ -131,13 +126,17 @@ package final class LogForgetting: Sendable {
         return numbers
     }
 
-    /// Whether gateways knew of the stream of orders before, and had time to tell that they are there.
-    private func wasKnown(at now: Timestamp) throws(NATSError) -> Bool {
-        guard try self.connection.hasForgottenStream(self.names) else { return false }
-        return try PatientCall.answered { () throws(NATSError) in
-            let made = try self.connection.facts(of: self.stream, subject: self.names.forgotten.all).created
-            let log = try self.connection.facts(of: self.names.stream(of: .breaks), in: self.names, lane: .breaks)
-            return Self.areTold(streamMade: made, logMade: log.created, now: now)
+    /// Whether gateways had time to tell that they are there since the stream of orders was made: an older log had none.
+    ///
+    /// - Parameter now: by this machine's clock.
+    /// - Returns: whether all that are there have told it.
+    package func gatewaysAreTold(at now: Timestamp) async throws(NATSError) -> Bool {
+        try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
+            try PatientCall.answered { () throws(NATSError) in
+                let made = try self.connection.facts(of: self.stream, subject: self.names.forgotten.all).created
+                let log = try self.connection.facts(of: self.names.stream(of: .breaks), in: self.names, lane: .breaks)
+                return Self.areTold(streamMade: made, logMade: log.created, now: now)
+            }
         }
     }
 

@@ -102,15 +102,7 @@ struct LogSweep {
             let base = standing ?? message
             guard let found = try self.names(in: base, orders) else { return }
             do throws(NATSError) {
-                swept.note(
-                    standIn: try self.store(
-                        found.group,
-                        in: base,
-                        on: subject,
-                        after: standing?.sequence ?? 0,
-                        found.number
-                    )
-                )
+                swept.note(standIn: try self.store(found, in: base, on: subject, after: standing?.sequence ?? 0))
                 return
             } catch {
                 guard error.isAnotherSequence else { throw error }
@@ -119,27 +111,29 @@ struct LogSweep {
     }
 
     private func store(
-        _ group: AcknowledgementGroup,
+        _ renamed: Renamed,
         in base: StreamMessage,
         on subject: String,
-        after last: UInt64,
-        _ number: UInt64
+        after last: UInt64
     ) throws(NATSError) -> UInt64 {
         var headers = [
-            (StandInHeader.expectedLast, "\(last)"), (StandInHeader.order, "\(max(number, base.standIn ?? 0))"),
+            (StandInHeader.expectedLast, "\(last)"), (StandInHeader.order, "\(max(renamed.number, base.standIn ?? 0))"),
             (StandInHeader.time, base.time),
         ]
         if let append = base.append { headers.append((AppendHeader.name, append)) }
-        return try self.connection.store(group.encoded(), headers: headers, on: subject, in: self.stream)
+        return try self.connection.store(renamed.group.encoded(), headers: headers, on: subject, in: self.stream)
     }
+
+    /// The group of a record with other names, and the newest order that it follows.
+    private typealias Renamed = (group: AcknowledgementGroup, number: UInt64)
 
     /// The group of a record with other names.
     ///
-    /// - Returns: the group, and the newest order that it follows; `nil`: it names none of the sessions.
+    /// - Returns: the group; `nil`: it names none of the sessions.
     private func names(
         in message: StreamMessage,
         _ orders: [ForgettingOrder]
-    ) throws(NATSError) -> (group: AcknowledgementGroup, number: UInt64)? {
+    ) throws(NATSError) -> Renamed? {
         guard !message.bytes.isEmpty else { return nil }
         do throws(WireError) {
             let group = try AcknowledgementGroup(decoding: message.bytes)
@@ -164,30 +158,25 @@ struct LogSweep {
         try self.forEachMessage(of: self.stream, from: 1, through: last, on: subjects) { message throws(NATSError) in
             guard let subject = message.subject else { return }
             swept.note(standIn: message.sequence)
+            // The one before this, as it was before the first try: what a try that had no answer leaves must not be erased by the next one.
+            let older = newest[subject]
+            var isErased = false
             try PatientCall.answered { () throws(NATSError) in
                 var base = message
                 base.time = try self.connection.last(on: subject, of: self.stream)?.time ?? ""
-                if let older = newest[subject] { try self.connection.erase(older, of: self.stream) }
-                newest[subject] = message.sequence
+                if let older { try self.connection.erase(older, of: self.stream) }
                 guard let found = try self.names(in: base, orders) else { return }
                 do throws(NATSError) {
-                    swept.note(
-                        standIn: try self.store(
-                            found.group,
-                            in: base,
-                            on: subject,
-                            after: message.sequence,
-                            found.number
-                        )
-                    )
+                    swept.note(standIn: try self.store(found, in: base, on: subject, after: message.sequence))
                 } catch {
                     // A newer one is there: it is looked at when reading comes by it.
                     guard error.isAnotherSequence else { throw error }
                 }
                 try self.connection.erase(message.sequence, of: self.stream)
-                newest[subject] = nil
-                swept.records += 1
+                isErased = true
             }
+            newest[subject] = isErased ? nil : message.sequence
+            if isErased { swept.records += 1 }
         }
     }
 

@@ -4,7 +4,6 @@
 #if JetStream
 import CNATS
 import CuecastWire
-import Dispatch
 package import GatewayCore
 
 /// Stores the records of another log at the offsets that they had there.
@@ -18,10 +17,6 @@ package import GatewayCore
 /// Each message names the sequence that it follows, so that none is stored twice, or at another place, whatever answers are lost: a try
 /// that was cut off goes on behind the newest record.
 package final class LogImport: Sendable {
-    /// How long servers may be silent (1 min): an election takes 4 to 7 s.
-    private static let answersWithin: Duration = .seconds(60)
-    private static let tryAfter: Duration = .milliseconds(200)
-
     /// The number of the same refusal by a server that asks the others first (`server/errors.json` of nats-server,
     /// JSStreamWrongLastSequenceConstantErr).
     private static let wrongLastSequenceOfCluster: UInt32 = 10_164
@@ -65,7 +60,7 @@ package final class LogImport: Sendable {
     /// The newest record of a lane, as its leader says.
     package func head(of lane: Lane) async throws(NATSError) -> UInt64 {
         try await NATSCall.onThreadOfItsOwn { [self] () throws(NATSError) in
-            try self.answered { () throws(NATSError) in
+            try PatientCall.answered { () throws(NATSError) in
                 let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
                 return LogTail.offset(of: facts.lastSequence)
             }
@@ -81,7 +76,7 @@ package final class LogImport: Sendable {
     package func append(_ records: [LoggedRecord], to lane: Lane) async throws(NATSError) {
         try await NATSCall.onThreadOfItsOwn { [self] () throws(NATSError) in
             for record in records {
-                try self.answered { () throws(NATSError) in try self.store(record, in: lane) }
+                try PatientCall.answered { () throws(NATSError) in try self.store(record, in: lane) }
             }
         }
     }
@@ -116,20 +111,6 @@ package final class LogImport: Sendable {
             throw .unusable(
                 "\(stream) has another record at offset \(record.offset): something else writes to this log"
             )
-        }
-    }
-
-    /// Does something again while the servers do not answer.
-    private func answered<Value>(_ body: () throws(NATSError) -> Value) throws(NATSError) -> Value {
-        let begun = ContinuousClock.now
-        while true {
-            do throws(NATSError) {
-                return try body()
-            } catch {
-                guard case .noAnswer = error, ContinuousClock.now - begun < Self.answersWithin else { throw error }
-                _ = DispatchSemaphore(value: 0)
-                    .wait(timeout: .now() + .microseconds(Int(Self.tryAfter.inMicroseconds)))
-            }
         }
     }
 }

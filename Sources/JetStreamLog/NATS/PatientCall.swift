@@ -7,7 +7,7 @@ import Dispatch
 
 /// Calls of the servers that are made again while there is no answer, as after a leader was lost.
 enum PatientCall {
-    /// How long servers may not answer (60 s): an election takes some seconds.
+    /// How long servers may be silent (1 min): an election takes 4 to 7 s.
     private static let answersWithin: Duration = .seconds(60)
     private static let tryAfter: Duration = .milliseconds(200)
 
