@@ -30,8 +30,9 @@ package enum GatewayFindings {
     /// - Returns: the sentence.
     static func late(_ name: String?, _ late: LogLateness.Late) -> String {
         let who = name.map { $0.prefix(1).uppercased() + $0.dropFirst() } ?? "This gateway"
+        let records = late.records == 1 ? "1 record" : "\(late.records) records"
         return
-            "\(who) lacks \(late.records) records of breaks that another gateway has, for \(late.time.components.seconds) s: its"
+            "\(who) lacks \(records) of breaks that another gateway has, for \(late.time.components.seconds) s: its"
             + " listeners hear of breaks later. Look at its machine, and at its connection to the servers of the log."
     }
 

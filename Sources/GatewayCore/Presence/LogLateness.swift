@@ -6,8 +6,8 @@ package import CuecastWire
 /// How late gateways of one log are: a gateway is late while it lacks records of the lane `breaks` that another one has applied.
 ///
 /// ```swift
-/// lateness.note([own: 4_000, other: 4_012], elapsed: elapsed)
-/// if lateness.late(4_000, elapsed: elapsed).isTooMuch(bounds) { … }
+/// lateness.note([4_000, 4_012], elapsed: elapsed)
+/// let passed = lateness.late(4_000, elapsed: elapsed).limits(passed: bounds)
 /// ```
 package struct LogLateness: Sendable {
     /// How much later than the others a gateway may be before it is an alarm.
@@ -55,6 +55,8 @@ package struct LogLateness: Sendable {
 
     /// Ascending.
     private var marks: [Mark] = []
+    /// How many instants are kept.
+    var markCount: Int { self.marks.count }
     private var head: UInt64 = 0
 
     package init() {}
@@ -72,6 +74,8 @@ package struct LogLateness: Sendable {
         // All have what came until then.
         let slowest = applied.min() ?? self.head
         self.marks.removeAll { $0.offset <= slowest }
+        // A gateway that comes with fewer records than all had before is late from now on.
+        if slowest < self.head, self.marks.isEmpty { self.marks.append(Mark(offset: self.head, at: elapsed)) }
         if self.marks.count > Self.marksMax { self.thinOut() }
     }
 
@@ -93,7 +97,7 @@ package struct LogLateness: Sendable {
     /// - Parameters:
     ///   - applied: up to which record it has applied the lane.
     ///   - elapsed: monotonic time.
-    /// - Returns: no less than it was seen to be.
+    /// - Returns: the records, and the time, which may be shorter than it was and is never longer.
     package func late(_ applied: UInt64, elapsed: Timestamp) -> Late {
         guard applied < self.head else { return Late() }
         let since = self.marks.first { $0.offset > applied }?.at ?? elapsed

@@ -138,9 +138,10 @@ final class NoticesDriver: LoadDriver {
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<NoticesDriver>) {
         let isBroadcaster = connection.tag == Self.broadcasterTag
-        if isBroadcaster, self.phase == .waiting {
+        if isBroadcaster, self.phase == .waiting, self.reconnects.allow(after: end) {
             // A gateway closes a broadcaster's connection that brings nothing for half a minute, and a silence may be as long.
             self.broadcaster = nil
+            self.lastProgress = loop.now
             _ = loop.connect(.dealer, to: self.settings.publisher.endpoint, tag: Self.broadcasterTag)
             return
         }
@@ -199,6 +200,11 @@ final class NoticesDriver: LoadDriver {
             let missing = self.settings.connections - self.provenCount
             self.fail(.unavailable("\(missing) subscriptions did not take effect in time"), in: loop)
         case .preparing, .round: self.endRound(in: loop)
+        case .waiting where self.broadcaster == nil:
+            self.fail(
+                .unavailable("\(self.settings.publisher.endpoint) does not complete the handshake in time"),
+                in: loop
+            )
         case .waiting, .done: break
         }
     }

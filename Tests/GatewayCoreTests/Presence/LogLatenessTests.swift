@@ -31,6 +31,16 @@ struct LogLatenessTests {
         #expect(lateness.late(13, elapsed: self.at(100)).records == 1)
     }
 
+    @Test func `a gateway that comes with fewer records than all had is late from then on`() {
+        var lateness = LogLateness()
+        lateness.note([10, 10], elapsed: self.at(0))
+        #expect(lateness.late(10, elapsed: self.at(0)) == .init())
+        lateness.note([10, 5], elapsed: self.at(1))
+        #expect(lateness.late(5, elapsed: self.at(20)) == .init(records: 5, time: .seconds(19)))
+        lateness.note([10, 10], elapsed: self.at(21))
+        #expect(lateness.late(10, elapsed: self.at(30)) == .init())
+    }
+
     @Test func `both limits hold, and one past each is too late`() {
         let bounds = LogLateness.Bounds()
         #expect(bounds == .init(after: .seconds(10), recordsMax: 10_000))
@@ -46,7 +56,14 @@ struct LogLatenessTests {
     @Test func `what is kept is bounded, and a gateway that stands still stays late`() {
         var lateness = LogLateness()
         let seconds = 100_000
-        for second in 0...seconds { lateness.note([1, UInt64(second) + 2], elapsed: self.at(Double(second))) }
+        var most = 0
+        for second in 0...seconds {
+            lateness.note([1, UInt64(second) + 2], elapsed: self.at(Double(second)))
+            most = max(most, lateness.markCount)
+            // One past the limit some go.
+            if second == LogLateness.marksMax { #expect(lateness.markCount < LogLateness.marksMax) }
+        }
+        #expect(most == LogLateness.marksMax)
         let late = lateness.late(1, elapsed: self.at(Double(seconds)))
         #expect(late.records == UInt64(seconds) + 1)
         #expect(late.time == .seconds(seconds))
