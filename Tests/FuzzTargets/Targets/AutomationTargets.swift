@@ -20,19 +20,7 @@ extension FuzzTarget {
                 }
             return [form] + Array(text.utf8)
         },
-        change: { input, generator in
-            var bytes = input
-            let place = Int.random(in: 0...bytes.count, using: &generator)
-            switch Int.random(in: 0..<4, using: &generator) {
-            case 0: bytes = Array(bytes.prefix(place))
-            case 1: bytes.insert(contentsOf: Array(generator.pick(pieces).utf8), at: place)
-            case 2: bytes.removeSubrange(place..<min(place + 3, bytes.count))
-            default:
-                guard place < bytes.count else { break }
-                bytes[place] = generator.number(0...255)
-            }
-            return bytes
-        },
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 guard let form = input.first, let fields = read(Array(input.dropFirst()), as: form) else { return }

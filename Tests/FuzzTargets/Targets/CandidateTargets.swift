@@ -18,7 +18,7 @@ extension FuzzTarget {
             let rules = generator.pick(ruleSets)
             return Array("{\(rules)\"candidates\":[\(candidates.joined(separator: ","))]}".utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 guard let document = try? CandidatesDocument.read(input) else { return }
@@ -61,7 +61,7 @@ extension FuzzTarget {
             }
             return Array("{\"played\":[\(ads.joined(separator: ","))]}".utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 guard let document = try? PlayedAdsDocument.read(input) else { return }
@@ -94,7 +94,7 @@ extension FuzzTarget {
                 ? Array("{\"streams\":[\(streams.joined(separator: ","))]}".utf8)
                 : Array("{\"variants\":[\(variants.joined(separator: ","))]}".utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 if let document = try? GroupDocument.read(input) {
@@ -161,20 +161,6 @@ private func check(_ document: CandidatesDocument) throws(Broken) {
     let more = generator.pick(["", ",\"advertiser\":\"Shop\"", ",\"advertiser\":\"shop\""])
     return
         "{\"id\":\"\(generator.pick(names))\",\"duration\":\(generator.pick(durations)),\"media\":[{\"url\":\"https://a.example/a.mp3\"}]\(more)}"
-}
-
-@Sendable private func changed(_ input: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
-    var bytes = input
-    let place = Int.random(in: 0...bytes.count, using: &generator)
-    switch Int.random(in: 0..<4, using: &generator) {
-    case 0: bytes = Array(bytes.prefix(place))
-    case 1: bytes.insert(contentsOf: Array(generator.pick(pieces).utf8), at: place)
-    case 2: bytes.removeSubrange(place..<min(place + 3, bytes.count))
-    default:
-        guard place < bytes.count else { break }
-        bytes[place] = generator.number(0...255)
-    }
-    return bytes
 }
 
 private let names = ["a", "b", "c~2", "radio1", "x.y_z-1", "", "ä", "default", "cars", "~", "a~9"]

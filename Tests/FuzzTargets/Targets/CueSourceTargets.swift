@@ -107,7 +107,7 @@ extension FuzzTarget {
                 }
                 .flatMap { $0 }
         },
-        change: { input, generator in changed(input, pieces: radioPieces.map { Array($0.utf8) }, &generator) },
+        change: { input, generator in changed(input, pieces: radioPieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 guard let first = input.first, var reader = ICYReader(metadataInterval: Int(first)) else { return }
@@ -191,7 +191,7 @@ extension FuzzTarget {
                 (pattern + "\n" + generator.list(0...9) { $0.pick(["a", "b", "A", "1", " ", "é"]) }.joined()).utf8
             )
         },
-        change: { input, generator in changed(input, pieces: patternPieces.map { Array($0.utf8) }, &generator) },
+        change: { input, generator in changed(input, pieces: patternPieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 let parts = input.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)
@@ -277,19 +277,4 @@ private let tablePackets: [UInt8] =
 private func packet(_ pid: Int, begins: Bool = false, _ rest: [UInt8], fill: UInt8 = 0xFF) -> [UInt8] {
     let head = [0x47, (begins ? 0x40 : 0) | UInt8(pid >> 8), UInt8(pid & 0xFF)] + rest
     return Array((head + [UInt8](repeating: fill, count: 188)).prefix(188))
-}
-
-/// Bytes with one change: a cut, a piece more, or another byte.
-private func changed(_ input: [UInt8], pieces: [[UInt8]], _ generator: inout SeededGenerator) -> [UInt8] {
-    var bytes = input
-    let place = Int.random(in: 0...bytes.count, using: &generator)
-    switch Int.random(in: 0..<4, using: &generator) {
-    case 0: bytes = Array(bytes.prefix(place))
-    case 1: bytes.insert(contentsOf: generator.pick(pieces), at: place)
-    case 2: bytes.removeSubrange(place..<min(place + Int.random(in: 1...8, using: &generator), bytes.count))
-    default:
-        guard place < bytes.count else { break }
-        bytes[place] = generator.number(0...255)
-    }
-    return bytes
 }

@@ -15,7 +15,7 @@ extension FuzzTarget {
             }
             return Array(("date,time,duration,id,list\n" + rows.joined(separator: "\n")).utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 for zone in [ScheduleZone.utc, shifting] {
@@ -38,7 +38,7 @@ extension FuzzTarget {
             }
             return Array(("BEGIN:VCALENDAR\r\n" + events.joined() + "END:VCALENDAR\r\n").utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 let day = CivilDate.dayMilliseconds
@@ -67,7 +67,7 @@ extension FuzzTarget {
             }
             return Array(("<VMAP version='1.0'>" + breaks.joined() + "</VMAP>").utf8)
         },
-        change: changed,
+        change: { input, generator in changed(input, pieces: pieces, &generator) },
         fault: { input in
             firstBroken { () throws(Broken) in
                 for length in [nil, 3_600_000] as [Int64?] {
@@ -109,20 +109,6 @@ private func check(_ read: () -> ScheduleDocument?) throws(Broken) {
 /// Clocks that are put forward and back every few days.
 private let shifting = ScheduleZone(name: "Test/Shifting", clockChange: .first) { seconds in
     seconds / 604_800 % 2 == 0 ? 3_600 : 7_200
-}
-
-@Sendable private func changed(_ input: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
-    var bytes = input
-    let place = Int.random(in: 0...bytes.count, using: &generator)
-    switch Int.random(in: 0..<4, using: &generator) {
-    case 0: bytes = Array(bytes.prefix(place))
-    case 1: bytes.insert(contentsOf: Array(generator.pick(pieces).utf8), at: place)
-    case 2: bytes.removeSubrange(place..<min(place + 3, bytes.count))
-    default:
-        guard place < bytes.count else { break }
-        bytes[place] = generator.number(0...255)
-    }
-    return bytes
 }
 
 private let dates = ["2026-11-21", "20261122", "2026-02-30", "1970-01-01", "2199-12-31", "21.11.2026", ""]
