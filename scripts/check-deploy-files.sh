@@ -45,7 +45,7 @@ echo "== files, and whether the tests of the rules can fail"
 CUECAST_RULE_MUTATIONS=yes /usr/bin/python3 Tests/Deploy/check_files.py
 echo "== Kubernetes: schemas, strictly"
 manifests=()
-for file in deploy/kubernetes/*.yaml deploy/kubernetes/cluster/*.yaml deploy/kubernetes/watch/*.yaml; do
+for file in deploy/kubernetes/*.yaml deploy/kubernetes/cluster/*.yaml deploy/kubernetes/cluster/init/*.yaml deploy/kubernetes/watch/*.yaml; do
     # It is for kustomize, and has no schema there.
     [ "$(basename "$file")" = kustomization.yaml ] || manifests+=("$file")
 done
