@@ -106,7 +106,8 @@ class DashboardViews(DashboardPage):
         # Every view has one address, and other texts have none.
         for address in ("#radio1", "#radio1/day", "#radio1/day/2026-02-28", "#a.b_c-D/break/noon-1", "#/lists", "#/lists/spots", "#/day", "#"):
             self.assertEqual(self.from_module(page, "address.js", f"it.addressOf(it.readAddress('{address}'))"), address)
-        for address in ("#radio1/day/2026-02-30", "#radio1/day/today", "#radio1/break", "#/break/noon", "#radio1/lists", "#radio1/what", "#a b", "#%", "#radio1/break/a/b", "#<b>"):
+        for address in ("#radio1/day/2026-02-30", "#radio1/day/today", "#radio1/break", "#/break/noon", "#radio1/lists", "#radio1/what", "#a b", "#%", "#radio1/break/a/b", "#<b>",
+                        "#.", "#..", "#../day", "#radio1/break/.", "#radio1/break/..", "#/lists/.."):
             self.assertIsNone(self.from_module(page, "address.js", f"it.readAddress('{address}')"), address)
         self.stays_home(page)
 
@@ -264,9 +265,37 @@ class DashboardViews(DashboardPage):
             each.until("its counts are not final", "document.querySelector('#break-books').textContent.includes('the counts are final at')")
         page.until("the revisions are there", "[...document.querySelectorAll('#break-revisions tbody td:nth-child(3)')].map((each) => each.textContent).join() === 'end,punch,publish'")
         other.until("the focus is at its title", "document.activeElement.id === 'break-title'")
+        # Of its lines only the newest are shown, and another gateway did not answer.
+        page.hold(None)
+        page.evaluate(f"""held.change = (text) => {{
+            const answer = JSON.parse(text);
+            answer.entries.pop();
+            return new Response(JSON.stringify({{ ...answer, ...held.more }}));
+        }}; held.more = {{ to: "2026-05-01T12:00:00Z", unanswered: [{{ gateway: "two", reason: "It did not answer in time." }}] }}; held.pattern = "allGateways=true"; {RESYNC}""")
+        page.until("it says that its beginning is older", "document.querySelector('#break-why').textContent.includes('How it began is older than the newest 50 lines of the audit.')")
+        self.assertNotIn("cuecast dry-run", page.text("#break-why"))
+        for part in ("These are the newest 50 lines.", "The lines of the gateway two are missing: It did not answer in time."):
+            self.assertIn(part, page.text("#break-revisions"))
+        page.evaluate(f"delete held.more.to; {RESYNC}")
+        page.until("it says who answered", "document.querySelector('#break-why').textContent.includes('not in the audit of the gateways that answered')")
+        page.evaluate(f"""held.change = () => new Response('{{"code": "NOT_ALLOWED", "detail": "The audit is for others."}}', {{ status: 403 }}); {RESYNC}""")
+        page.until("it says why it does not know", "document.querySelector('#break-why').textContent.includes('The audit is for others.')")
+        page.evaluate(f"held.pattern = null; {RESYNC}")
+        page.until("the beginning is there again", "document.querySelector('#break-why').textContent.includes('Its ads came with its publication')")
         page.click("#break-day")
         page.until("its day is there", f"{self.ROWS} === 'noon' && location.hash === '#radio1/day'")
         self.assertFalse(page.evaluate("window.hacked || document.querySelector('#break img, #break script')"))
+        # What only the stream now shows is asked for when a person goes there.
+        hidden = ("v1/history", "/signals", "limit=8")
+        asked = len(page.requests)
+        page.evaluate(f"window.before = window.cuecast.state.breaks; {RESYNC}")
+        page.until("it is loaded anew", "window.cuecast.state.breaks !== window.before")
+        self.assertFalse([each for each in page.requests[asked:] if any(part in each for part in hidden)])
+        page.click("#view-now")
+        page.until("the books are there", "document.querySelector('#books button.name')?.textContent === 'noon'")
+        self.until_drawn(page)
+        for part in hidden:
+            self.assertTrue([each for each in page.requests[asked:] if part in each], part)
 
         # A break that signals opened.
         self.ask("PUT", "v1/lists/spots", {"ads": [spot("sale", 30)]})
@@ -345,6 +374,7 @@ class DashboardViews(DashboardPage):
         page.until("it has the focus", "document.activeElement.textContent === 'radio1/noon'")
         page.click("button[aria-label='Find breaks with bikes']")
         page.until("none is found", "document.querySelectorAll('#list-body tbody tr')[1].innerText.includes('none')")
+        page.until("it is said, and the title has the focus", "document.querySelector('#said').textContent === 'No break with bikes' && document.activeElement.id === 'list-title'")
 
         # A list that another person changed meanwhile is not replaced.
         page.click("button[aria-label='Replace: spots']")
@@ -386,6 +416,7 @@ class DashboardViews(DashboardPage):
         page.click("#dialog button[type=submit]")
         page.until("it is gone", f"!document.querySelector('#dialog').open && {self.NAMES} === 'spots' && location.hash === '#/lists'")
         page.until("the lists have the focus", "document.activeElement.id === 'lists-title'")
+        self.assertLess(len([each for each in page.requests if each.endswith("v1/configuration")]), len([each for each in page.requests if each.endswith("v1/lists")]))
         self.assertFalse([each for each in page.requests if self.token() in each or reader in each])
         self.assertEqual(page.evaluate("localStorage.length + document.cookie.length"), 0)
         self.assertFalse(page.evaluate("window.hacked || document.querySelector('#list img')"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
+// The actions for holders of a token: each change is confirmed in a dialog; that of a break shows how many listeners it reaches.
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
@@ -214,7 +214,7 @@ export class Actions {
       text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
       facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
       fields: [
-        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
         { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
         { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
       ],

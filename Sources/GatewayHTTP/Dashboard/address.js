@@ -10,7 +10,8 @@
 //
 // The id of a stream has no slash: no stream is called like a view.
 
-const ID = /^[A-Za-z0-9._-]{1,64}$/;
+/// Names of streams, breaks and lists. Of `.` and `..` browsers would make another address.
+export const ID = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 
 /// Whether a text is a day of the calendar, such as 2026-11-21.
 export function isDay(text) {

@@ -5,10 +5,10 @@
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { SETTLES_AFTER_MS } from "./history.js";
+import { SETTLES_AFTER_MS, totalOf } from "./history.js";
 import { $, Part, STATE_WORDS, client, endOf, later, onDraw, startOf, state, stateNow } from "./model.js";
 import { dayOf, fillFindings, fillsOf, rowOf, stateOfBooks } from "./planning.js";
-import { Bar, OUTCOMES, count, element, mark, moment, say, share, showIn, span } from "./plots.js";
+import { Bar, OUTCOMES, count, element, mark, moment, say, share, showIn, span, tableOf } from "./plots.js";
 import { actions, listenersOf } from "./stream.js";
 
 const AUDIT_LINES_MAX = 50;
@@ -19,6 +19,8 @@ const RELOAD_MS = 60_000;
 let known = null;
 let wanted = "";
 let asked = 0;
+/// Counts the questions for the report: of two answers the page keeps the one that it asked for later.
+let reportsAsked = 0;
 
 /// An answer; nothing where the gateway has none, or none any more. A refusal that may pass is one of the whole page.
 async function answerOf(path, query) {
@@ -30,33 +32,50 @@ async function answerOf(path, query) {
   }
 }
 
-/// The lines of the audit, or the sentence why there are none.
+/// The lines of the audit of all gateways, or the sentence why there are none.
 async function auditOf(stream, name) {
   try {
-    return await client.get("v1/audit", { stream, break: name, limit: AUDIT_LINES_MAX });
+    return await client.get("v1/audit", { stream, break: name, limit: AUDIT_LINES_MAX, allGateways: "true" });
   } catch (error) {
     if (error instanceof Refused && !error.isRetryable) return { entries: [], sentence: error.message };
     throw error;
   }
 }
 
+function pathOf(stream, name) { return `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(name)}`; }
+
 const part = new Part(async () => {
   const { chosen: stream, pageBreak: name } = state;
   if (state.view !== "break") return null;
   asked = performance.now();
-  const path = `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(name)}`;
+  const question = reportsAsked += 1;
+  const path = pathOf(stream, name);
   const [live, report, audit] = await Promise.all([answerOf(path), answerOf(`${path}/report`), auditOf(stream, name)]);
   // A break that was published by another id has its books and its audit by its own one.
   const own = live?.break ?? report?.breaks[0].break ?? name;
   const lines = own === name ? audit : await auditOf(stream, own);
   if (state.view !== "break" || stream !== state.chosen || name !== state.pageBreak) return null;
-  return () => { known = { stream, name, own, live, report, books: report?.breaks[0] ?? null, audit: lines }; };
+  return () => {
+    const newest = known?.stream === stream && known.name === name && known.question > question ? known : { question, report };
+    known = { stream, name, own, live, ...booksOf(newest), audit: lines };
+  };
+});
+
+function booksOf({ question, report }) { return { question, report, books: report?.breaks[0] ?? null }; }
+
+/// The report alone: counts change nothing else.
+const reportPart = new Part(async () => {
+  const { chosen: stream, pageBreak: name } = state;
+  if (state.view !== "break") return null;
+  const question = reportsAsked += 1;
+  const report = await answerOf(`${pathOf(stream, name)}/report`);
+  return () => { if (known?.stream === stream && known.name === name && known.question < question) known = { ...known, ...booksOf({ question, report }) }; };
 });
 
 const reloadSoon = later(() => part.load(), 500);
 /// A line of the audit may come a moment after the change.
 const reloadLate = later(() => part.load(), 3_000);
-const reloadCounts = later(() => part.load(), 5_000);
+const reloadCounts = later(() => reportPart.load(), 5_000);
 for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
 client.addEventListener("break", ({ detail }) => {
   if (!isShown(detail)) return;
@@ -141,12 +160,6 @@ function drawFacts(each, books, current, now) {
 
 // MARK: Books
 
-/// The totals: those of the last second if the gateway counts this break.
-function totalOf(books) {
-  const counts = state.counts.get(state.chosen);
-  return counts?.break === books.break && counts.funnel ? { ...books.total, ...counts.funnel } : books.total;
-}
-
 function drawBooks(books, current, now) {
   const total = books ? totalOf(books) : null;
   const notified = state.counts.get(state.chosen)?.break === known.own ? state.counts.get(state.chosen).funnel?.notified : undefined;
@@ -225,10 +238,8 @@ function variantNode(fill, place, number, variant, ads, settled) {
     element("td", { class: "number", role: "cell", data: { label: "lasts" } }, span(fill.milliseconds)), ...cells(sum));
   return element("section", { class: "variant", "aria-label": number > 1 ? `Variant ${fill.name}` : "Ads" },
     number > 1 ? element("h4", {}, element("bdi", {}, fill.name)) : "", element("p", { class: "note" }, ...ruleOf(fill, place, number, variant)),
-    element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-      element("caption", { class: "hidden-text" }, number > 1 ? `Ads of the variant ${fill.name}, in the order in which they play` : "Ads in the order in which they play"),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, [["Ad"], ["Lasts", "number"], ...kinds.map((kind) => [words[kind], "number"])].map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-      element("tbody", { role: "rowgroup" }, ads.map(row), ads.length > 1 ? all : ""))));
+    tableOf(number > 1 ? `Ads of the variant ${fill.name}, in the order in which they play` : "Ads in the order in which they play",
+      [["Ad"], ["Lasts", "number"], ...kinds.map((kind) => [words[kind], "number"])], [...ads.map(row), ads.length > 1 ? all : ""]));
 }
 
 // MARK: Why
@@ -240,10 +251,16 @@ function drawWhy(each, books, current, now) {
   const lines = [...known.audit.entries].reverse().filter((line) => line.outcome === "changed");
   const by = (line) => `${line.by ? `by ${line.by} ` : ""}${ENTRANCE_WORDS[line.entrance] ?? `by ${line.entrance}`} at ${moment(Date.parse(line.at), now)}`;
   const sentences = [];
-  const first = lines.find((line) => line.revision === 1) ?? lines.find((line) => line.action === "publish");
+  const { before, to, sentence, unanswered = [] } = known.audit;
+  const isCut = (before ?? to) !== undefined;
+  // Where lines are missing, a publication may have come later than the beginning.
+  const first = lines.find((line) => line.revision === 1) ?? (isCut || unanswered.length ? undefined : lines.find((line) => line.action === "publish"));
   const isSignalled = first?.action === "signal";
   if (isSignalled) sentences.push(`A signal opened it, brought ${by(first)}: ${first.sentence} The gateway filled it from the ad list that the stream’s cue policy named then.`);
   else if (first?.action === "publish") sentences.push(`Its ads came with its publication, ${by(first)}: the gateway chose none of them.`);
+  else if (sentence) sentences.push(sentence);
+  else if (isCut) sentences.push(`How it began is older than the newest ${AUDIT_LINES_MAX} lines of the audit.`);
+  else if (unanswered.length) sentences.push("How it began is not in the audit of the gateways that answered.");
   else sentences.push("How it began is not in the audit, or not any more.");
   for (const line of lines.filter((line) => line.action === "publish" && line !== first && isSignalled)) sentences.push(`It was published ${by(line)}, and has the ads of the publication since.`);
   const updates = lines.filter((line) => line.action === "update");
@@ -259,7 +276,7 @@ function drawWhy(each, books, current, now) {
     if (line) sentences.push(`${word} ${by(line)}.`);
   }
   if (current === "expired") sentences.push("It expired: it was not started, or not announced, in time.");
-  if (!isSignalled) sentences.push("If cuecast publish --choose, an ad server or a schedule chose the ads, that command printed the reason for each candidate; cuecast dry-run prints it again.");
+  if (!isSignalled && (first || !isCut)) sentences.push("If cuecast publish --choose, an ad server or a schedule chose the ads, that command printed the reason for each candidate; cuecast dry-run prints it again.");
   showIn($("break-why"), JSON.stringify(sentences), () => [element("h3", {}, "Why"), element("ul", { class: "sentences" }, sentences.map((one) => element("li", {}, element("bdi", {}, one))))]);
 }
 
@@ -272,10 +289,7 @@ function drawSources(each, now) {
     const head = element("h3", {}, "Signals");
     if (!claims.length && !found.length) return [head, element("p", { class: "note" }, "No signal said anything about it.")];
     const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-    const table = (caption, columns, rows) => element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
-      element("tbody", { role: "rowgroup" }, rows)));
-    return [head, claims.length ? table("What each source says of the break, by precedence", ["Source", "Event", "Start", "Lasts", "Counts"], claims.map((claim, place) => element("tr", { role: "row" },
+    return [head, claims.length ? tableOf("What each source says of the break, by precedence", [["Source"], ["Event"], ["Start"], ["Lasts"], ["Counts"]], claims.map((claim, place) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, claim.source)), cell("event", element("bdi", {}, claim.event)),
       cell("start", moment(Date.parse(claim.start), now), claim.programmeTime ? element("span", { class: "note" }, " in programme time") : ""),
       cell("lasts", claim.end ? `ended at ${moment(Date.parse(claim.end), now)}` : claim.durationMilliseconds ? span(claim.durationMilliseconds) : "–"),
@@ -287,19 +301,19 @@ function drawSources(each, now) {
 // MARK: Revisions
 
 function drawRevisions(each, now) {
-  const { entries, before, sentence } = known.audit;
-  showIn($("break-revisions"), JSON.stringify([known.own, entries, before, sentence, each?.revision]), () => {
+  const { entries, before, to, sentence, unanswered = [] } = known.audit;
+  // With several gateways the next page is named by an instant.
+  const next = before ?? to;
+  const missing = unanswered.map(({ gateway, reason }) => `The lines of the gateway ${gateway} are missing: ${reason}`);
+  showIn($("break-revisions"), JSON.stringify([known.own, entries, next, sentence, missing, each?.revision]), () => {
     const head = element("h3", {}, "Revisions");
-    if (!entries.length) return [head, element("p", { class: "note" }, sentence ?? "The audit has no line about it.")];
+    if (!entries.length) return [head, element("p", { class: "note" }, [sentence ?? "The audit has no line about it.", ...missing].join(" "))];
     const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-    return [head, element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-      element("caption", { class: "hidden-text" }, `Requested changes of the break ${known.own}, the newest first`),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ["When", "Revision", "Asked for", "Who", "Outcome"].map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
-      element("tbody", { role: "rowgroup" }, entries.map((line) => element("tr", { role: "row" },
+    return [head, tableOf(`Requested changes of the break ${known.own}, the newest first`, [["When"], ["Revision"], ["Asked for"], ["Who"], ["Outcome"]], entries.map((line) => element("tr", { role: "row" },
         cell("when", moment(Date.parse(line.at), now)), cell("revision", line.revision ? count(line.revision) : "–"), cell("asked for", line.action),
         cell("who", element("span", {}, element("bdi", {}, line.by ?? "–"), element("span", { class: "note" }, ` ${line.entrance}`))),
-        cell("outcome", element("span", {}, element("span", { class: "badge", data: { state: line.outcome } }, line.outcome), line.code || line.sentence ? element("span", { class: "note" }, " ", element("bdi", {}, [line.code, line.sentence].filter(Boolean).join(": "))) : ""))))))),
-    element("p", { class: "note" }, [before === undefined ? "" : `These are the newest ${AUDIT_LINES_MAX} lines.`, "The gateway’s own announcement of a break takes a revision too, and has no line here."].filter(Boolean).join(" "))];
+        cell("outcome", element("span", {}, element("span", { class: "badge", data: { state: line.outcome } }, line.outcome), line.code || line.sentence ? element("span", { class: "note" }, " ", element("bdi", {}, [line.code, line.sentence].filter(Boolean).join(": "))) : ""))))),
+    element("p", { class: "note" }, [next === undefined ? "" : `These are the newest ${AUDIT_LINES_MAX} lines.`, ...missing, "The gateway’s own announcement of a break takes a revision too, and has no line here."].filter(Boolean).join(" "))];
   });
 }
 

@@ -12,7 +12,7 @@ import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state, titleOfView } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
-import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
+import { loadSignals, reloadSignals } from "./signals.js";
 import { actions, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 import { showFirst, viewWords } from "./views.js";
@@ -190,7 +190,6 @@ function tick() {
   }
   if (due.size > 1_000) due = new Set();
   reloadUnsettled();
-  reloadSignalsInTime();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }

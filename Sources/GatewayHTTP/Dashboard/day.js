@@ -4,9 +4,10 @@
 // The day of a stream: its breaks on a timeline and in a table, and the findings for a planner, in words.
 
 import { addressOf, isDay } from "./address.js";
+import { UNSETTLED_MS } from "./history.js";
 import { $, Part, STATE_WORDS, client, disable, draw, later, onDraw, state, stateNow } from "./model.js";
 import { FINDING_WORDS, boundsOf, dayOf, filledPart, hoursOf, look, rowOf, stateOfBooks } from "./planning.js";
-import { clockTime, count, element, mark, say, showIn, span } from "./plots.js";
+import { clockTime, count, element, mark, minuteTime, say, showIn, span, tableOf } from "./plots.js";
 
 /// A day shows so many breaks at most: those that were published last.
 const DAY_BREAKS_MAX = 1_000;
@@ -24,11 +25,11 @@ const ROOM_PART_MIN = 0.06;
 const RELOAD_MS = 2_000;
 
 const dayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /// The loaded data: the breaks of a stream and a day as the ledger has them.
 let known = null;
 let wanted = "";
+let asked = 0;
 /// The page of the table; nothing: the one with this moment.
 let page = null;
 
@@ -37,6 +38,7 @@ function shownDay() { return state.day || dayOf(client.now()); }
 const part = new Part(async () => {
   const stream = state.chosen, day = shownDay();
   if (!stream || state.view !== "day") return null;
+  asked = performance.now();
   const [from, to] = boundsOf(day);
   const found = [];
   let before;
@@ -55,6 +57,9 @@ const part = new Part(async () => {
 const reload = later(() => part.load(), RELOAD_MS);
 for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
 client.addEventListener("break", ({ detail }) => { if (detail.stream === state.chosen) reload(); });
+
+/// Whether counts of the loaded day may still change: no event tells.
+function isUnsettled(now) { return known?.breaks.some((books) => !books.settled && ["live", "complete"].includes(stateOfBooks(books, now))); }
 
 /// The breaks of the day, and those without a place in it.
 function rowsNow(now) {
@@ -84,6 +89,8 @@ function drawDay() {
   if (question !== wanted) {
     wanted = question;
     page = null;
+    part.load();
+  } else if (performance.now() - asked > UNSETTLED_MS && client.link.state === "live" && !document.hidden && isUnsettled(now)) {
     part.load();
   }
   say($("day-title"), state.chosen ? `${state.chosen}, ${dayFormat.format(boundsOf(day)[0])}` : "No stream chosen");
@@ -125,10 +132,10 @@ function drawPlan({ from, to, placed }, now) {
     [piece, row.name, row.state, filledPart(row), row.findings])]));
   showIn($("day-plan"), state.chosen + key, () => {
     nowMark = element("div", { class: "plan-now" });
-    drawnHours = lines.map((line) => ({ ...line, lane: element("div", { class: "plan-lane" }, line.pieces.map(blockOf), line.isEmpty ? element("span", { class: "plan-empty" }, `no break until ${minuteFormat.format(line.to)}`) : "") }));
+    drawnHours = lines.map((line) => ({ ...line, lane: element("div", { class: "plan-lane" }, line.pieces.map(blockOf), line.isEmpty ? element("span", { class: "plan-empty" }, `no break until ${minuteTime(line.to)}`) : "") }));
     return [
       element("div", { class: "plan-scale" }, element("span", {}), element("div", {}, [":00", ":15", ":30", ":45"].map((word) => element("span", {}, word)))),
-      ...drawnHours.map((line) => element("div", { class: line.isEmpty ? "plan-line is-empty" : "plan-line" }, element("span", { class: "plan-hour" }, minuteFormat.format(line.from)), line.lane)),
+      ...drawnHours.map((line) => element("div", { class: line.isEmpty ? "plan-line is-empty" : "plan-line" }, element("span", { class: "plan-hour" }, minuteTime(line.from)), line.lane)),
     ];
   });
   const line = drawnHours.find((each) => !each.isEmpty && each.from <= now && now < each.to);
@@ -189,10 +196,7 @@ function drawTable({ placed, held, isToday }, now) {
       return [element("p", { class: "empty" }, isToday || known.day > dayOf(now) ? "No break yet. The gateway takes a break only some hours ahead (breaks.startAheadMax): a schedule may have later ones." : "No break started on this day.")];
     }
     return [element("h3", {}, "Breaks of the day"),
-      element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-        element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen} on ${dayFormat.format(boundsOf(known.day)[0])}, in the order of their starts`),
-        element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, COLUMNS.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-        element("tbody", { role: "rowgroup" }, rows.map(tableRow), held.map(tableRow)))),
+      tableOf(`Breaks of ${state.chosen} on ${dayFormat.format(boundsOf(known.day)[0])}, in the order of their starts`, COLUMNS, [...rows, ...held].map(tableRow)),
       pages > 1 ? pager(Math.max(0, shown), pages) : ""];
   });
 }

@@ -5,13 +5,14 @@
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
-import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, onDraw, state } from "./model.js";
+import { boundsOf } from "./planning.js";
+import { OUTCOMES, count, element, mark, minuteTime, moment, say, showIn, span, tableOf } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
-const UNSETTLED_MS = 60_000;
+export const UNSETTLED_MS = 60_000;
 /// After so long the counts of a break that is over are final.
 export const SETTLES_AFTER_MS = 600_000;
 /// The most pages of one file: 500 breaks on each.
@@ -44,16 +45,13 @@ function showTab(name) {
 
 // MARK: Search
 
-/// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
-function dayAt(text, daysLater = 0) {
-  const [year, month, day] = text.split("-").map(Number);
-  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
-}
+/// One of the two bounds of a day; nothing where no day is said.
+function boundAt(day, place) { return day ? new Date(boundsOf(day)[place]).toISOString() : undefined; }
 
 /// The search, as parameters of a request. The last day is part of it.
 function searched(withAd = true) {
   const { break: name, ad, from, until } = state.filter;
-  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
+  return { break: name, ...(withAd ? { ad } : {}), from: boundAt(from, 0), to: boundAt(until, 1) };
 }
 export function isSearching() { return Object.values(state.filter).some(Boolean); }
 
@@ -124,11 +122,16 @@ async function download() {
 
 // MARK: Pages
 
+/// Whether a reload waits until the history is in view again.
+let isDue = false;
+
 /// Loads the page of history that is in view.
 export function loadPast() {
-  if (!state.chosen) return drawPast();
+  isDue = state.view !== "now";
+  if (!state.chosen || isDue) return drawPast();
   parts[state.tab].load();
 }
+onDraw(() => { if (isDue && state.view === "now") loadPast(); });
 
 /// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
 function partOf(name, path, limit) {
@@ -155,7 +158,7 @@ let unsettledAsked = 0;
 /// Looks now and then whether the books of a break that is over are settled: no event tells.
 export function reloadUnsettled() {
   const now = client.now();
-  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
+  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books" || state.view !== "now") return;
   if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
   unsettledAsked = performance.now();
   loadPast();
@@ -166,7 +169,7 @@ export const reloadPast = later(reloadNewest, 500);
 export const reloadCounts = later(reloadNewest, 5_000);
 
 /// The totals of a break: those of the last second where it is the one that is counted.
-function totalOf(each) {
+export function totalOf(each) {
   const counts = state.counts.get(state.chosen);
   return counts?.break === each.break && counts.funnel ? { ...each.total, ...counts.funnel } : each.total;
 }
@@ -200,8 +203,6 @@ function verdictOf(each, fate) {
   return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
 }
 
-const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-
 /// Which counts may still change, and until when: said once for all rows.
 function unsettledLine() {
   if (state.isByAd) return "";
@@ -210,7 +211,7 @@ function unsettledLine() {
   if (!over.length) return "";
   const ends = over.map(endOf);
   const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
-  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
+  return `${who}; final at ${minuteTime(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
 }
 
 /// The cells of counts, each with the name that stands before it where rows are stacked.
@@ -218,25 +219,20 @@ function countCells(counts) {
   return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
 }
 
-function headOf(...columns) {
-  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
-}
 const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
 
 /// The totals of each ad over all breaks that are searched for.
 function adsTable() {
   const { ads, breaks } = state.books;
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
-    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
-    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
+  return tableOf(`Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`, [["Ad"], ["Breaks", "number"], ...COUNTED],
+    ads.map((each) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
-      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
+      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))));
 }
 
 function booksTable() {
   const now = client.now();
-  const body = element("tbody", { role: "rowgroup" });
+  const rows = [];
   for (const each of state.books.breaks) {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
@@ -247,12 +243,12 @@ function booksTable() {
     const [verdict, word, title] = verdictOf(each, fate);
     const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
     // On a phone the verdict stands below the name: the last column is far away there.
-    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
+    rows.push(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
       element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
       ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
+        rows.push(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
           ad.variantName ? " of the variant " : "", element("bdi", {}, ad.variantName ?? ""))),
           element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
           ...countCells(ad.counts),
@@ -265,27 +261,23 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
+      rows.push(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
         element("a", { href: addressOf({ view: "break", stream: state.chosen, pageBreak: each.break }), data: { key: `page of ${each.break}` } }, "Page of the break"))));
     }
   }
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
-    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
+  return tableOf(`Breaks of ${state.chosen}, the newest first`, [["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]], rows);
 }
 
 function auditTable() {
   const now = client.now();
   const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
-    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
-    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
+  return tableOf(`Who asked for which change of ${state.chosen}, the newest first`, [["When"], ["Who"], ["From"], ["Asked for"], ["Break"], ["Outcome"]],
+    state.audit.entries.map((each) => element("tr", { role: "row" },
       cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
       cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
       cell("asked for", each.action), cell("break", each.break ?? "–"),
       cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
-        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
+        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))));
 }
 
 /// Older and newer pages of a list that is told newest first.

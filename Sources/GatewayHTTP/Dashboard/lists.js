@@ -5,8 +5,8 @@
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { $, Part, client, onDraw, state } from "./model.js";
-import { count, element, moment, say, showIn, span } from "./plots.js";
+import { $, Part, announce, client, onDraw, state } from "./model.js";
+import { count, element, moment, say, showIn, span, tableOf } from "./plots.js";
 import { actions } from "./stream.js";
 
 /// How often the lists are asked for while they are in view: no event tells of them.
@@ -16,6 +16,8 @@ const BREAKS_WITH_AD_MAX = 10;
 
 /// All lists, and the rules of the cue policy; nothing: not loaded.
 let known = null;
+/// The rules once they are loaded. They change with the configuration only, and are not asked for every time.
+let rules;
 /// The chosen list with its ads; nothing: not loaded.
 let chosen = null;
 /// The parts of the document that was put last that are not in its list.
@@ -35,9 +37,11 @@ const part = new Part(async () => {
   const { list } = state;
   if (state.view !== "lists" || !client.mayPublishEverywhere()) return null;
   asked = performance.now();
-  const [all, configuration, one] = await Promise.all([client.get("v1/lists"), policy(), list ? oneList(list) : null]);
+  const isPolicyAsked = rules === undefined;
+  const [all, configuration, one] = await Promise.all([client.get("v1/lists"), isPolicyAsked ? policy() : rules, list ? oneList(list) : null]);
   if (state.view !== "lists" || list !== state.list) return null;
   return () => {
+    if (isPolicyAsked) rules = configuration;
     known = { lists: all.lists, rules: configuration };
     chosen = list ? { name: list, list: one } : null;
   };
@@ -66,6 +70,7 @@ async function oneList(name) {
 function reloadLists() { part.load(); }
 for (const name of ["opened", "resync", "token"]) client.addEventListener(name, () => {
   if (name === "token") { known = null; chosen = null; uses = new Map(); }
+  rules = undefined;
   part.load();
 });
 
@@ -80,6 +85,7 @@ function useOf(name) {
 function drawLists() {
   if (state.view !== "lists") {
     wanted = "";
+    rules = undefined;
     return;
   }
   if (wanted !== `lists ${state.list}`) {
@@ -107,14 +113,9 @@ function drawLists() {
 }
 
 function cell(label, ...children) { return element("td", { role: "cell", data: { label } }, ...children); }
-function table(caption, columns, rows) {
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-    element("tbody", { role: "rowgroup" }, rows)));
-}
 
 function listTable(now) {
-  return table("Ad lists, in the order of their names", [["List"], ["Ads", "number"], ["Last", "number"], ["Fills breaks of"], ["Changed"], ["By"], ["Revision", "number"]], known.lists.map((each) =>
+  return tableOf("Ad lists, in the order of their names", [["List"], ["Ads", "number"], ["Last", "number"], ["Fills breaks of"], ["Changed"], ["By"], ["Revision", "number"]], known.lists.map((each) =>
     element("tr", { role: "row", class: each.name === state.list ? "chosen" : null },
       element("th", { scope: "row", role: "rowheader" }, element("a", { class: "name", href: addressOf({ view: "lists", list: each.name }), data: { key: `list ${each.name}` }, "aria-current": each.name === state.list ? "true" : null }, each.name)),
       element("td", { class: "number", role: "cell", data: { label: "ads" } }, count(each.adCount)), element("td", { class: "number", role: "cell", data: { label: "last" } }, span(each.durationMilliseconds)),
@@ -139,7 +140,7 @@ function drawList(may, now) {
     element("div", { class: "buttons" },
       element("button", { type: "button", class: "quiet", data: { key: "replace" }, "aria-label": `Replace: ${list.name}`, on: { click: () => put(list) } }, "Replace"),
       element("button", { type: "button", class: "danger", data: { key: "remove" }, "aria-label": `Remove: ${list.name}`, on: { click: () => remove(list) } }, "Remove")),
-    table(`Ads of the list ${list.name}`, [["Ad"], ["Lasts", "number"], ["Advertiser"], ["Media"], ["Breaks with this ad"]], (list.ads ?? []).map((ad) => element("tr", { role: "row" },
+    tableOf(`Ads of the list ${list.name}`, [["Ad"], ["Lasts", "number"], ["Advertiser"], ["Media"], ["Breaks with this ad"]], (list.ads ?? []).map((ad) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
       element("td", { class: "number", role: "cell", data: { label: "lasts" } }, ad.duration), cell("advertiser", element("bdi", {}, ad.advertiser ?? "–")),
       cell("media", element("span", {}, count(ad.media.length), element("span", { class: "note" }, ` ${[...new Set(ad.media.map((file) => file.type).filter(Boolean))].join(", ")}`))),
@@ -169,14 +170,27 @@ async function findUse(id) {
   }
   if (list !== state.list) return;
   uses.set(id, found);
+  // The button goes: its focus moves on, and a person who is elsewhere by now stays there.
+  const hadFocus = document.activeElement?.dataset.key === `use ${id}`;
   drawLists();
-  document.querySelector(`#list-body [data-key^="use ${CSS.escape(id)} "]`)?.focus();
+  announce(found.sentence ?? foundWords(id, found));
+  if (hadFocus) (document.querySelector(`#list-body a[data-key^="use ${CSS.escape(id)} "]`) ?? $("list-title")).focus({ preventScroll: true });
+}
+
+function foundWords(id, { breaks, isAll }) {
+  if (!breaks.length) return isAll ? `No break with ${id}` : `None of the newest breaks has ${id}`;
+  return `${count(breaks.length)} ${breaks.length === 1 ? "break" : "breaks"} with ${id}${isAll ? "" : ", and older ones"}`;
 }
 
 // MARK: Changes
 
+/// Whether a person is still where a change was asked for: a late answer changes the address only then.
+function isStillAt(list) { return state.view === "lists" && state.list === list; }
+
 function put(list) {
+  const shown = state.list;
   actions.putList(list, list ? useOf(list.name) : "", (answer) => {
+    if (!isStillAt(shown)) return reloadLists();
     leftOut = answer.leftOut ? { name: answer.name, parts: answer.leftOut } : null;
     // Another address loads them.
     if (state.list !== answer.name) location.hash = addressOf({ view: "lists", list: answer.name });
@@ -185,7 +199,10 @@ function put(list) {
 }
 
 function remove(list) {
-  actions.removeList(list, useOf(list.name), () => { location.hash = addressOf({ view: "lists" }); }, reloadLists);
+  actions.removeList(list, useOf(list.name), () => {
+    if (!isStillAt(list.name)) return reloadLists();
+    location.hash = addressOf({ view: "lists" });
+  }, reloadLists);
 }
 
 $("lists-put").addEventListener("click", () => put(null));

@@ -3,6 +3,7 @@
 
 // Pinned streams, side by side: who steers several programmes sees all of them, whatever page of the list is shown.
 
+import { ID } from "./address.js";
 import { $, announce, client, complain, disable, draw, onDraw, startOf, endOf, state, watch } from "./model.js";
 import { Bar, OUTCOMES, count, element, left, mark, say, share } from "./plots.js";
 import { choose } from "./stream.js";
@@ -14,7 +15,7 @@ const RELOAD_MS = 200;
 
 try {
   const kept = JSON.parse(localStorage.getItem(PINS_KEY) ?? "[]");
-  if (Array.isArray(kept)) state.pins = kept.filter((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)).slice(0, PINS_MAX);
+  if (Array.isArray(kept)) state.pins = kept.filter((each) => ID.test(each)).slice(0, PINS_MAX);
 } catch { /* Then none is pinned. */ }
 
 /// The lines of pinned streams, by their names.

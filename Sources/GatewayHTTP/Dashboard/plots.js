@@ -44,6 +44,16 @@ export function showIn(panel, key, make) {
   if (focused) [...panel.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
 }
 
+/// A table whose rows are stacked on narrow screens.
+///
+/// - caption: for screen readers.
+/// - columns: the word of each, and its class.
+export function tableOf(caption, columns, rows) {
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
+    element("tbody", { role: "rowgroup" }, rows)));
+}
+
 // MARK: Numbers as people read them
 
 const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
@@ -85,10 +95,12 @@ export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseco
 export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
 
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 export function clockTime(instant) { return clockFormat.format(instant); }
+export function minuteTime(instant) { return minuteFormat.format(instant); }
 /// The time of day with the zone that all times of the page are in.
 export function zonedTime(instant) { return zoneFormat.format(instant); }
 

@@ -4,7 +4,7 @@
 // The signals of the chosen stream: what each source said, what became of it, and why.
 
 import { $, Part, client, later, onDraw, state } from "./model.js";
-import { count, element, moment, say, showIn, span } from "./plots.js";
+import { count, element, moment, say, showIn, span, tableOf } from "./plots.js";
 
 /// How often they are asked for: a signal that changes no break is told by no event.
 const RELOAD_MS = 5_000;
@@ -18,11 +18,14 @@ const EFFECT_WORDS = {
 /// The colours that badges have for results.
 const RESULT_STATES = { changed: "changed", unchanged: "none", refused: "refused", ignored: "none", unusable: "warn" };
 
+/// Whether a view shows them: the stream now, and the page of a break.
+function areShown() { return state.view === "now" || state.view === "break"; }
+
 let asked = 0;
 const part = new Part(async () => {
   const stream = state.chosen;
+  if (!stream || !areShown()) return null;
   asked = performance.now();
-  if (!stream) return null;
   const found = await client.get(`v1/streams/${encodeURIComponent(stream)}/signals`);
   if (stream !== state.chosen) return null;
   return () => { state.signals = found; };
@@ -31,12 +34,13 @@ const part = new Part(async () => {
 export function loadSignals() { part.load(); }
 export const reloadSignals = later(loadSignals, 500);
 
-/// Asks anew now and then, while the page is in view.
-export function reloadSignalsInTime() {
-  if (!document.hidden && client.link.state === "live" && state.chosen && performance.now() - asked >= RELOAD_MS) loadSignals();
-}
-
 function drawSignals() {
+  if (!areShown()) {
+    // They are loaded anew when they are looked at again.
+    asked = -Infinity;
+    return;
+  }
+  if (!document.hidden && client.link.state === "live" && performance.now() - asked >= RELOAD_MS) loadSignals();
   const found = state.signals?.stream === state.chosen ? state.signals : null;
   const panel = $("signals");
   panel.hidden = !found || (!found.signals.length && !found.sources.length && !found.watchers.length);
@@ -77,11 +81,8 @@ function said(each, now) {
 function table(found) {
   const now = client.now();
   const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-  const head = ["When", "Source", "Signal", "Break", "Result"].map((word) => element("th", { scope: "col", role: "columnheader" }, word));
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Signals of ${found.stream}, the newest first, and what became of each`),
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, head)),
-    element("tbody", { role: "rowgroup" }, ...found.signals.map((each) => element("tr", { role: "row" },
+  return tableOf(`Signals of ${found.stream}, the newest first, and what became of each`, [["When"], ["Source"], ["Signal"], ["Break"], ["Result"]],
+    found.signals.map((each) => element("tr", { role: "row" },
       cell("when", element("span", {}, moment(Date.parse(each.last), now), each.times > 1 ? element("span", { class: "note" }, ` ${count(each.times)} times`) : "")),
       cell("source", element("bdi", {}, each.source)),
       cell("signal", element("span", {}, each.kind ? element("strong", {}, each.kind.toUpperCase()) : "", ` ${said(each, now)}`,
@@ -89,7 +90,7 @@ function table(found) {
       cell("break", each.break ?? "–"),
       cell("result", element("span", {}, element("span", { class: "badge", "data-state": RESULT_STATES[each.result] ?? "none" },
         EFFECT_WORDS[each.effect ?? each.result] ?? each.result),
-      each.reason ? element("span", { class: "note" }, ` ${[each.code, each.reason].filter(Boolean).join(": ")}`) : "")))))));
+      each.reason ? element("span", { class: "note" }, ` ${[each.code, each.reason].filter(Boolean).join(": ")}`) : "")))));
 }
 
 onDraw(drawSignals);

@@ -121,8 +121,9 @@ function drawBreaks() {
   if (focused && !box.contains(document.activeElement)) keepFocus(focused);
 }
 
-/// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
+/// Keeps the focus of a keyboard user: on the same link or button if it is still there, else on the stream's name.
 function keepFocus(focused) {
+  if (focused.isConnected) return focused.focus({ preventScroll: true });
   const label = focused.getAttribute("aria-label");
   const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
   (same ?? $("stream-title")).focus({ preventScroll: true });

@@ -4,7 +4,7 @@
 // What the gateway did in the last hour, six hours, or day: the samples that it keeps, also of before this page was opened.
 
 import { $, Part, announce, client, draw, onDraw, state } from "./model.js";
-import { count, element, mark, niceTop, rate, say, shape } from "./plots.js";
+import { count, element, mark, minuteTime, niceTop, rate, say, shape } from "./plots.js";
 
 const SPANS = { "1h": ["1 h", 3_600_000, 600_000], "6h": ["6 h", 21_600_000, 3_600_000], "24h": ["24 h", 86_400_000, 14_400_000] };
 /// How often the gateway is asked for another sample.
@@ -12,7 +12,6 @@ const RELOAD_MS = 10_000;
 /// A longer time without a sample is a gap: the gateway did not run.
 const GAP_STEPS = 3;
 
-const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 let span = "1h";
 let known = null;
 let asked = 0;
@@ -29,7 +28,9 @@ const listeners = [];
 /// Is told the first samples, once.
 export function onFirstHistory(listener) { listeners.push(listener); }
 
+/// Loads the samples. While they are hidden, only the first ones are asked for: the small lines above begin with them.
 export function loadHistory() {
+  if (state.view !== "now" && known) return;
   asked = performance.now();
   part.load();
 }
@@ -74,7 +75,7 @@ class Timeline {
     ]);
     for (let at = Math.ceil(from / tickMs) * tickMs; at < to; at += tickMs) {
       const place = x(at);
-      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, hours.format(at)));
+      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, minuteTime(at)));
     }
     this.axis.replaceChildren(...lines);
     const last = samples.at(-1);
@@ -100,6 +101,11 @@ for (const [name, [word]] of Object.entries(SPANS)) {
 }
 
 function drawTimeline() {
+  if (state.view !== "now") {
+    // It is loaded anew when it is looked at again.
+    asked = -Infinity;
+    return;
+  }
   if (performance.now() - asked > RELOAD_MS && client.link.state === "live") loadHistory();
   const now = client.now(), [, length, tickMs] = SPANS[span];
   // The second that is now belongs to it: samples come later.
@@ -108,7 +114,7 @@ function drawTimeline() {
   const samples = [...(known?.samples ?? []), ...live];
   for (const plot of plots) plot.draw(samples, known?.stepMs ?? 10_000, now - length, now, tickMs);
   const first = known?.samples[0];
-  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${hours.format(first.at - known.stepMs)}` : "");
+  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${minuteTime(first.at - known.stepMs)}` : "");
 }
 
 onDraw(drawTimeline);

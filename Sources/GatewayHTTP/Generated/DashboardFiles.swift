@@ -13,7 +13,7 @@ extension DashboardFile {
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-// The actions for holders of a token: each change is confirmed in a dialog that shows how many listeners it reaches.
+// The actions for holders of a token: each change is confirmed in a dialog; that of a break shows how many listeners it reaches.
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
@@ -226,7 +226,7 @@ export class Actions {
       text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
       facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
       fields: [
-        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
         { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
         { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
       ],
@@ -410,7 +410,8 @@ export class Actions {
 //
 // The id of a stream has no slash: no stream is called like a view.
 
-const ID = /^[A-Za-z0-9._-]{1,64}$/;
+/// Names of streams, breaks and lists. Of `.` and `..` browsers would make another address.
+export const ID = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 
 /// Whether a text is a day of the calendar, such as 2026-11-21.
 export function isDay(text) {
@@ -455,10 +456,10 @@ export function addressOf({ view, stream = "", day = "", pageBreak = "", list = 
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { SETTLES_AFTER_MS } from "./history.js";
+import { SETTLES_AFTER_MS, totalOf } from "./history.js";
 import { $, Part, STATE_WORDS, client, endOf, later, onDraw, startOf, state, stateNow } from "./model.js";
 import { dayOf, fillFindings, fillsOf, rowOf, stateOfBooks } from "./planning.js";
-import { Bar, OUTCOMES, count, element, mark, moment, say, share, showIn, span } from "./plots.js";
+import { Bar, OUTCOMES, count, element, mark, moment, say, share, showIn, span, tableOf } from "./plots.js";
 import { actions, listenersOf } from "./stream.js";
 
 const AUDIT_LINES_MAX = 50;
@@ -469,6 +470,8 @@ const RELOAD_MS = 60_000;
 let known = null;
 let wanted = "";
 let asked = 0;
+/// Counts the questions for the report: of two answers the page keeps the one that it asked for later.
+let reportsAsked = 0;
 
 /// An answer; nothing where the gateway has none, or none any more. A refusal that may pass is one of the whole page.
 async function answerOf(path, query) {
@@ -480,33 +483,50 @@ async function answerOf(path, query) {
   }
 }
 
-/// The lines of the audit, or the sentence why there are none.
+/// The lines of the audit of all gateways, or the sentence why there are none.
 async function auditOf(stream, name) {
   try {
-    return await client.get("v1/audit", { stream, break: name, limit: AUDIT_LINES_MAX });
+    return await client.get("v1/audit", { stream, break: name, limit: AUDIT_LINES_MAX, allGateways: "true" });
   } catch (error) {
     if (error instanceof Refused && !error.isRetryable) return { entries: [], sentence: error.message };
     throw error;
   }
 }
 
+function pathOf(stream, name) { return `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(name)}`; }
+
 const part = new Part(async () => {
   const { chosen: stream, pageBreak: name } = state;
   if (state.view !== "break") return null;
   asked = performance.now();
-  const path = `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(name)}`;
+  const question = reportsAsked += 1;
+  const path = pathOf(stream, name);
   const [live, report, audit] = await Promise.all([answerOf(path), answerOf(`${path}/report`), auditOf(stream, name)]);
   // A break that was published by another id has its books and its audit by its own one.
   const own = live?.break ?? report?.breaks[0].break ?? name;
   const lines = own === name ? audit : await auditOf(stream, own);
   if (state.view !== "break" || stream !== state.chosen || name !== state.pageBreak) return null;
-  return () => { known = { stream, name, own, live, report, books: report?.breaks[0] ?? null, audit: lines }; };
+  return () => {
+    const newest = known?.stream === stream && known.name === name && known.question > question ? known : { question, report };
+    known = { stream, name, own, live, ...booksOf(newest), audit: lines };
+  };
+});
+
+function booksOf({ question, report }) { return { question, report, books: report?.breaks[0] ?? null }; }
+
+/// The report alone: counts change nothing else.
+const reportPart = new Part(async () => {
+  const { chosen: stream, pageBreak: name } = state;
+  if (state.view !== "break") return null;
+  const question = reportsAsked += 1;
+  const report = await answerOf(`${pathOf(stream, name)}/report`);
+  return () => { if (known?.stream === stream && known.name === name && known.question < question) known = { ...known, ...booksOf({ question, report }) }; };
 });
 
 const reloadSoon = later(() => part.load(), 500);
 /// A line of the audit may come a moment after the change.
 const reloadLate = later(() => part.load(), 3_000);
-const reloadCounts = later(() => part.load(), 5_000);
+const reloadCounts = later(() => reportPart.load(), 5_000);
 for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
 client.addEventListener("break", ({ detail }) => {
   if (!isShown(detail)) return;
@@ -591,12 +611,6 @@ function drawFacts(each, books, current, now) {
 
 // MARK: Books
 
-/// The totals: those of the last second if the gateway counts this break.
-function totalOf(books) {
-  const counts = state.counts.get(state.chosen);
-  return counts?.break === books.break && counts.funnel ? { ...books.total, ...counts.funnel } : books.total;
-}
-
 function drawBooks(books, current, now) {
   const total = books ? totalOf(books) : null;
   const notified = state.counts.get(state.chosen)?.break === known.own ? state.counts.get(state.chosen).funnel?.notified : undefined;
@@ -675,10 +689,8 @@ function variantNode(fill, place, number, variant, ads, settled) {
     element("td", { class: "number", role: "cell", data: { label: "lasts" } }, span(fill.milliseconds)), ...cells(sum));
   return element("section", { class: "variant", "aria-label": number > 1 ? `Variant ${fill.name}` : "Ads" },
     number > 1 ? element("h4", {}, element("bdi", {}, fill.name)) : "", element("p", { class: "note" }, ...ruleOf(fill, place, number, variant)),
-    element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-      element("caption", { class: "hidden-text" }, number > 1 ? `Ads of the variant ${fill.name}, in the order in which they play` : "Ads in the order in which they play"),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, [["Ad"], ["Lasts", "number"], ...kinds.map((kind) => [words[kind], "number"])].map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-      element("tbody", { role: "rowgroup" }, ads.map(row), ads.length > 1 ? all : ""))));
+    tableOf(number > 1 ? `Ads of the variant ${fill.name}, in the order in which they play` : "Ads in the order in which they play",
+      [["Ad"], ["Lasts", "number"], ...kinds.map((kind) => [words[kind], "number"])], [...ads.map(row), ads.length > 1 ? all : ""]));
 }
 
 // MARK: Why
@@ -690,10 +702,16 @@ function drawWhy(each, books, current, now) {
   const lines = [...known.audit.entries].reverse().filter((line) => line.outcome === "changed");
   const by = (line) => `${line.by ? `by ${line.by} ` : ""}${ENTRANCE_WORDS[line.entrance] ?? `by ${line.entrance}`} at ${moment(Date.parse(line.at), now)}`;
   const sentences = [];
-  const first = lines.find((line) => line.revision === 1) ?? lines.find((line) => line.action === "publish");
+  const { before, to, sentence, unanswered = [] } = known.audit;
+  const isCut = (before ?? to) !== undefined;
+  // Where lines are missing, a publication may have come later than the beginning.
+  const first = lines.find((line) => line.revision === 1) ?? (isCut || unanswered.length ? undefined : lines.find((line) => line.action === "publish"));
   const isSignalled = first?.action === "signal";
   if (isSignalled) sentences.push(`A signal opened it, brought ${by(first)}: ${first.sentence} The gateway filled it from the ad list that the stream’s cue policy named then.`);
   else if (first?.action === "publish") sentences.push(`Its ads came with its publication, ${by(first)}: the gateway chose none of them.`);
+  else if (sentence) sentences.push(sentence);
+  else if (isCut) sentences.push(`How it began is older than the newest ${AUDIT_LINES_MAX} lines of the audit.`);
+  else if (unanswered.length) sentences.push("How it began is not in the audit of the gateways that answered.");
   else sentences.push("How it began is not in the audit, or not any more.");
   for (const line of lines.filter((line) => line.action === "publish" && line !== first && isSignalled)) sentences.push(`It was published ${by(line)}, and has the ads of the publication since.`);
   const updates = lines.filter((line) => line.action === "update");
@@ -709,7 +727,7 @@ function drawWhy(each, books, current, now) {
     if (line) sentences.push(`${word} ${by(line)}.`);
   }
   if (current === "expired") sentences.push("It expired: it was not started, or not announced, in time.");
-  if (!isSignalled) sentences.push("If cuecast publish --choose, an ad server or a schedule chose the ads, that command printed the reason for each candidate; cuecast dry-run prints it again.");
+  if (!isSignalled && (first || !isCut)) sentences.push("If cuecast publish --choose, an ad server or a schedule chose the ads, that command printed the reason for each candidate; cuecast dry-run prints it again.");
   showIn($("break-why"), JSON.stringify(sentences), () => [element("h3", {}, "Why"), element("ul", { class: "sentences" }, sentences.map((one) => element("li", {}, element("bdi", {}, one))))]);
 }
 
@@ -722,10 +740,7 @@ function drawSources(each, now) {
     const head = element("h3", {}, "Signals");
     if (!claims.length && !found.length) return [head, element("p", { class: "note" }, "No signal said anything about it.")];
     const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-    const table = (caption, columns, rows) => element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
-      element("tbody", { role: "rowgroup" }, rows)));
-    return [head, claims.length ? table("What each source says of the break, by precedence", ["Source", "Event", "Start", "Lasts", "Counts"], claims.map((claim, place) => element("tr", { role: "row" },
+    return [head, claims.length ? tableOf("What each source says of the break, by precedence", [["Source"], ["Event"], ["Start"], ["Lasts"], ["Counts"]], claims.map((claim, place) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, claim.source)), cell("event", element("bdi", {}, claim.event)),
       cell("start", moment(Date.parse(claim.start), now), claim.programmeTime ? element("span", { class: "note" }, " in programme time") : ""),
       cell("lasts", claim.end ? `ended at ${moment(Date.parse(claim.end), now)}` : claim.durationMilliseconds ? span(claim.durationMilliseconds) : "–"),
@@ -737,19 +752,19 @@ function drawSources(each, now) {
 // MARK: Revisions
 
 function drawRevisions(each, now) {
-  const { entries, before, sentence } = known.audit;
-  showIn($("break-revisions"), JSON.stringify([known.own, entries, before, sentence, each?.revision]), () => {
+  const { entries, before, to, sentence, unanswered = [] } = known.audit;
+  // With several gateways the next page is named by an instant.
+  const next = before ?? to;
+  const missing = unanswered.map(({ gateway, reason }) => `The lines of the gateway ${gateway} are missing: ${reason}`);
+  showIn($("break-revisions"), JSON.stringify([known.own, entries, next, sentence, missing, each?.revision]), () => {
     const head = element("h3", {}, "Revisions");
-    if (!entries.length) return [head, element("p", { class: "note" }, sentence ?? "The audit has no line about it.")];
+    if (!entries.length) return [head, element("p", { class: "note" }, [sentence ?? "The audit has no line about it.", ...missing].join(" "))];
     const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-    return [head, element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-      element("caption", { class: "hidden-text" }, `Requested changes of the break ${known.own}, the newest first`),
-      element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ["When", "Revision", "Asked for", "Who", "Outcome"].map((word) => element("th", { scope: "col", role: "columnheader" }, word)))),
-      element("tbody", { role: "rowgroup" }, entries.map((line) => element("tr", { role: "row" },
+    return [head, tableOf(`Requested changes of the break ${known.own}, the newest first`, [["When"], ["Revision"], ["Asked for"], ["Who"], ["Outcome"]], entries.map((line) => element("tr", { role: "row" },
         cell("when", moment(Date.parse(line.at), now)), cell("revision", line.revision ? count(line.revision) : "–"), cell("asked for", line.action),
         cell("who", element("span", {}, element("bdi", {}, line.by ?? "–"), element("span", { class: "note" }, ` ${line.entrance}`))),
-        cell("outcome", element("span", {}, element("span", { class: "badge", data: { state: line.outcome } }, line.outcome), line.code || line.sentence ? element("span", { class: "note" }, " ", element("bdi", {}, [line.code, line.sentence].filter(Boolean).join(": "))) : ""))))))),
-    element("p", { class: "note" }, [before === undefined ? "" : `These are the newest ${AUDIT_LINES_MAX} lines.`, "The gateway’s own announcement of a break takes a revision too, and has no line here."].filter(Boolean).join(" "))];
+        cell("outcome", element("span", {}, element("span", { class: "badge", data: { state: line.outcome } }, line.outcome), line.code || line.sentence ? element("span", { class: "note" }, " ", element("bdi", {}, [line.code, line.sentence].filter(Boolean).join(": "))) : ""))))),
+    element("p", { class: "note" }, [next === undefined ? "" : `These are the newest ${AUDIT_LINES_MAX} lines.`, ...missing, "The gateway’s own announcement of a break takes a revision too, and has no line here."].filter(Boolean).join(" "))];
   });
 }
 
@@ -1489,7 +1504,7 @@ import { loadPins, reloadPinSoon } from "./pins.js";
 import { loadHistory } from "./timeline.js";
 import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state, titleOfView } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
-import { loadSignals, reloadSignals, reloadSignalsInTime } from "./signals.js";
+import { loadSignals, reloadSignals } from "./signals.js";
 import { actions, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 import { showFirst, viewWords } from "./views.js";
@@ -1667,7 +1682,6 @@ function tick() {
   }
   if (due.size > 1_000) due = new Set();
   reloadUnsettled();
-  reloadSignalsInTime();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }
@@ -1688,9 +1702,10 @@ tick();
 // The day of a stream: its breaks on a timeline and in a table, and the findings for a planner, in words.
 
 import { addressOf, isDay } from "./address.js";
+import { UNSETTLED_MS } from "./history.js";
 import { $, Part, STATE_WORDS, client, disable, draw, later, onDraw, state, stateNow } from "./model.js";
 import { FINDING_WORDS, boundsOf, dayOf, filledPart, hoursOf, look, rowOf, stateOfBooks } from "./planning.js";
-import { clockTime, count, element, mark, say, showIn, span } from "./plots.js";
+import { clockTime, count, element, mark, minuteTime, say, showIn, span, tableOf } from "./plots.js";
 
 /// A day shows so many breaks at most: those that were published last.
 const DAY_BREAKS_MAX = 1_000;
@@ -1708,11 +1723,11 @@ const ROOM_PART_MIN = 0.06;
 const RELOAD_MS = 2_000;
 
 const dayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /// The loaded data: the breaks of a stream and a day as the ledger has them.
 let known = null;
 let wanted = "";
+let asked = 0;
 /// The page of the table; nothing: the one with this moment.
 let page = null;
 
@@ -1721,6 +1736,7 @@ function shownDay() { return state.day || dayOf(client.now()); }
 const part = new Part(async () => {
   const stream = state.chosen, day = shownDay();
   if (!stream || state.view !== "day") return null;
+  asked = performance.now();
   const [from, to] = boundsOf(day);
   const found = [];
   let before;
@@ -1739,6 +1755,9 @@ const part = new Part(async () => {
 const reload = later(() => part.load(), RELOAD_MS);
 for (const name of ["opened", "resync"]) client.addEventListener(name, () => part.load());
 client.addEventListener("break", ({ detail }) => { if (detail.stream === state.chosen) reload(); });
+
+/// Whether counts of the loaded day may still change: no event tells.
+function isUnsettled(now) { return known?.breaks.some((books) => !books.settled && ["live", "complete"].includes(stateOfBooks(books, now))); }
 
 /// The breaks of the day, and those without a place in it.
 function rowsNow(now) {
@@ -1768,6 +1787,8 @@ function drawDay() {
   if (question !== wanted) {
     wanted = question;
     page = null;
+    part.load();
+  } else if (performance.now() - asked > UNSETTLED_MS && client.link.state === "live" && !document.hidden && isUnsettled(now)) {
     part.load();
   }
   say($("day-title"), state.chosen ? `${state.chosen}, ${dayFormat.format(boundsOf(day)[0])}` : "No stream chosen");
@@ -1809,10 +1830,10 @@ function drawPlan({ from, to, placed }, now) {
     [piece, row.name, row.state, filledPart(row), row.findings])]));
   showIn($("day-plan"), state.chosen + key, () => {
     nowMark = element("div", { class: "plan-now" });
-    drawnHours = lines.map((line) => ({ ...line, lane: element("div", { class: "plan-lane" }, line.pieces.map(blockOf), line.isEmpty ? element("span", { class: "plan-empty" }, `no break until ${minuteFormat.format(line.to)}`) : "") }));
+    drawnHours = lines.map((line) => ({ ...line, lane: element("div", { class: "plan-lane" }, line.pieces.map(blockOf), line.isEmpty ? element("span", { class: "plan-empty" }, `no break until ${minuteTime(line.to)}`) : "") }));
     return [
       element("div", { class: "plan-scale" }, element("span", {}), element("div", {}, [":00", ":15", ":30", ":45"].map((word) => element("span", {}, word)))),
-      ...drawnHours.map((line) => element("div", { class: line.isEmpty ? "plan-line is-empty" : "plan-line" }, element("span", { class: "plan-hour" }, minuteFormat.format(line.from)), line.lane)),
+      ...drawnHours.map((line) => element("div", { class: line.isEmpty ? "plan-line is-empty" : "plan-line" }, element("span", { class: "plan-hour" }, minuteTime(line.from)), line.lane)),
     ];
   });
   const line = drawnHours.find((each) => !each.isEmpty && each.from <= now && now < each.to);
@@ -1873,10 +1894,7 @@ function drawTable({ placed, held, isToday }, now) {
       return [element("p", { class: "empty" }, isToday || known.day > dayOf(now) ? "No break yet. The gateway takes a break only some hours ahead (breaks.startAheadMax): a schedule may have later ones." : "No break started on this day.")];
     }
     return [element("h3", {}, "Breaks of the day"),
-      element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-        element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen} on ${dayFormat.format(boundsOf(known.day)[0])}, in the order of their starts`),
-        element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, COLUMNS.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-        element("tbody", { role: "rowgroup" }, rows.map(tableRow), held.map(tableRow)))),
+      tableOf(`Breaks of ${state.chosen} on ${dayFormat.format(boundsOf(known.day)[0])}, in the order of their starts`, COLUMNS, [...rows, ...held].map(tableRow)),
       pages > 1 ? pager(Math.max(0, shown), pages) : ""];
   });
 }
@@ -2103,13 +2121,14 @@ onDraw(drawHealth);
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, state } from "./model.js";
-import { OUTCOMES, count, element, mark, moment, say, showIn, span } from "./plots.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, endOf, later, onDraw, state } from "./model.js";
+import { boundsOf } from "./planning.js";
+import { OUTCOMES, count, element, mark, minuteTime, moment, say, showIn, span, tableOf } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
 /// How often it is looked whether books are settled.
-const UNSETTLED_MS = 60_000;
+export const UNSETTLED_MS = 60_000;
 /// After so long the counts of a break that is over are final.
 export const SETTLES_AFTER_MS = 600_000;
 /// The most pages of one file: 500 breaks on each.
@@ -2142,16 +2161,13 @@ function showTab(name) {
 
 // MARK: Search
 
-/// The beginning of a day, or of the one after it, in this page's zone; nothing where no day is said.
-function dayAt(text, daysLater = 0) {
-  const [year, month, day] = text.split("-").map(Number);
-  return text ? new Date(year, month - 1, day + daysLater).toISOString() : undefined;
-}
+/// One of the two bounds of a day; nothing where no day is said.
+function boundAt(day, place) { return day ? new Date(boundsOf(day)[place]).toISOString() : undefined; }
 
 /// The search, as parameters of a request. The last day is part of it.
 function searched(withAd = true) {
   const { break: name, ad, from, until } = state.filter;
-  return { break: name, ...(withAd ? { ad } : {}), from: dayAt(from), to: dayAt(until, 1) };
+  return { break: name, ...(withAd ? { ad } : {}), from: boundAt(from, 0), to: boundAt(until, 1) };
 }
 export function isSearching() { return Object.values(state.filter).some(Boolean); }
 
@@ -2222,11 +2238,16 @@ async function download() {
 
 // MARK: Pages
 
+/// Whether a reload waits until the history is in view again.
+let isDue = false;
+
 /// Loads the page of history that is in view.
 export function loadPast() {
-  if (!state.chosen) return drawPast();
+  isDue = state.view !== "now";
+  if (!state.chosen || isDue) return drawPast();
   parts[state.tab].load();
 }
+onDraw(() => { if (isDue && state.view === "now") loadPast(); });
 
 /// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
 function partOf(name, path, limit) {
@@ -2253,7 +2274,7 @@ let unsettledAsked = 0;
 /// Looks now and then whether the books of a break that is over are settled: no event tells.
 export function reloadUnsettled() {
   const now = client.now();
-  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
+  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books" || state.view !== "now") return;
   if (state.isByAd || !state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
   unsettledAsked = performance.now();
   loadPast();
@@ -2264,7 +2285,7 @@ export const reloadPast = later(reloadNewest, 500);
 export const reloadCounts = later(reloadNewest, 5_000);
 
 /// The totals of a break: those of the last second where it is the one that is counted.
-function totalOf(each) {
+export function totalOf(each) {
   const counts = state.counts.get(state.chosen);
   return counts?.break === each.break && counts.funnel ? { ...each.total, ...counts.funnel } : each.total;
 }
@@ -2298,8 +2319,6 @@ function verdictOf(each, fate) {
   return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", ""];
 }
 
-const minutes = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-
 /// Which counts may still change, and until when: said once for all rows.
 function unsettledLine() {
   if (state.isByAd) return "";
@@ -2308,7 +2327,7 @@ function unsettledLine() {
   if (!over.length) return "";
   const ends = over.map(endOf);
   const who = `Outcomes of ${over.length === 1 ? over[0].break : `${count(over.length)} breaks that are over`} may still come`;
-  return `${who}; final at ${minutes.format(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
+  return `${who}; final at ${minuteTime(Math.max(...ends) + SETTLES_AFTER_MS)}.`;
 }
 
 /// The cells of counts, each with the name that stands before it where rows are stacked.
@@ -2316,25 +2335,20 @@ function countCells(counts) {
   return ["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number", role: "cell", data: { label: kind } }, count(counts[kind])));
 }
 
-function headOf(...columns) {
-  return element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word))));
-}
 const COUNTED = ["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => [word, "number"]);
 
 /// The totals of each ad over all breaks that are searched for.
 function adsTable() {
   const { ads, breaks } = state.books;
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`),
-    headOf(["Ad"], ["Breaks", "number"], ...COUNTED),
-    element("tbody", { role: "rowgroup" }, ads.map((each) => element("tr", { role: "row" },
+  return tableOf(`Ads of ${state.chosen} over ${count(breaks)} breaks, those that were delivered most first`, [["Ad"], ["Breaks", "number"], ...COUNTED],
+    ads.map((each) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, each.title || each.id), element("span", { class: "note" }, " ", element("bdi", {}, each.id))),
-      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))))));
+      element("td", { class: "number", role: "cell", data: { label: "breaks" } }, count(each.breaks)), ...countCells(each.counts))));
 }
 
 function booksTable() {
   const now = client.now();
-  const body = element("tbody", { role: "rowgroup" });
+  const rows = [];
   for (const each of state.books.breaks) {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
@@ -2345,12 +2359,12 @@ function booksTable() {
     const [verdict, word, title] = verdictOf(each, fate);
     const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
     // On a phone the verdict stands below the name: the last column is far away there.
-    body.append(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
+    rows.push(element("tr", { role: "row" }, element("th", { scope: "row", role: "rowheader" }, button, badge("when-narrow")),
       element("td", { role: "cell", data: { label: "start" } }, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
       ...countCells(totalOf(each)), element("td", { class: "when-wide", role: "cell" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
+        rows.push(element("tr", { class: "ad", role: "row" }, element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id),
           ad.variantName ? " of the variant " : "", element("bdi", {}, ad.variantName ?? ""))),
           element("td", { role: "cell", data: { label: "lasts" } }, span(ad.durationMilliseconds)),
           ...countCells(ad.counts),
@@ -2363,27 +2377,23 @@ function booksTable() {
         ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
         each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
       ].filter(Boolean).join(" · ");
-      body.append(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
+      rows.push(element("tr", { class: "ad", role: "row" }, element("td", { colspan: 8, class: "note", role: "cell" }, facts, " · ",
         element("a", { href: addressOf({ view: "break", stream: state.chosen, pageBreak: each.break }), data: { key: `page of ${each.break}` } }, "Page of the break"))));
     }
   }
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
-    headOf(["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]), body));
+  return tableOf(`Breaks of ${state.chosen}, the newest first`, [["Break"], ["Start"], ...COUNTED, ["Books", "when-wide"]], rows);
 }
 
 function auditTable() {
   const now = client.now();
   const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
-    headOf(...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => [word])),
-    element("tbody", { role: "rowgroup" }, ...state.audit.entries.map((each) => element("tr", { role: "row" },
+  return tableOf(`Who asked for which change of ${state.chosen}, the newest first`, [["When"], ["Who"], ["From"], ["Asked for"], ["Break"], ["Outcome"]],
+    state.audit.entries.map((each) => element("tr", { role: "row" },
       cell("when", moment(Date.parse(each.at), now)), cell("who", each.by ?? "–"),
       cell("from", each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
       cell("asked for", each.action), cell("break", each.break ?? "–"),
       cell("outcome", element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
-        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
+        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))));
 }
 
 /// Older and newer pages of a list that is told newest first.
@@ -2627,8 +2637,8 @@ function pager(what, stack, before) {
 
 import { addressOf } from "./address.js";
 import { Refused } from "./client.js";
-import { $, Part, client, onDraw, state } from "./model.js";
-import { count, element, moment, say, showIn, span } from "./plots.js";
+import { $, Part, announce, client, onDraw, state } from "./model.js";
+import { count, element, moment, say, showIn, span, tableOf } from "./plots.js";
 import { actions } from "./stream.js";
 
 /// How often the lists are asked for while they are in view: no event tells of them.
@@ -2638,6 +2648,8 @@ const BREAKS_WITH_AD_MAX = 10;
 
 /// All lists, and the rules of the cue policy; nothing: not loaded.
 let known = null;
+/// The rules once they are loaded. They change with the configuration only, and are not asked for every time.
+let rules;
 /// The chosen list with its ads; nothing: not loaded.
 let chosen = null;
 /// The parts of the document that was put last that are not in its list.
@@ -2657,9 +2669,11 @@ const part = new Part(async () => {
   const { list } = state;
   if (state.view !== "lists" || !client.mayPublishEverywhere()) return null;
   asked = performance.now();
-  const [all, configuration, one] = await Promise.all([client.get("v1/lists"), policy(), list ? oneList(list) : null]);
+  const isPolicyAsked = rules === undefined;
+  const [all, configuration, one] = await Promise.all([client.get("v1/lists"), isPolicyAsked ? policy() : rules, list ? oneList(list) : null]);
   if (state.view !== "lists" || list !== state.list) return null;
   return () => {
+    if (isPolicyAsked) rules = configuration;
     known = { lists: all.lists, rules: configuration };
     chosen = list ? { name: list, list: one } : null;
   };
@@ -2688,6 +2702,7 @@ async function oneList(name) {
 function reloadLists() { part.load(); }
 for (const name of ["opened", "resync", "token"]) client.addEventListener(name, () => {
   if (name === "token") { known = null; chosen = null; uses = new Map(); }
+  rules = undefined;
   part.load();
 });
 
@@ -2702,6 +2717,7 @@ function useOf(name) {
 function drawLists() {
   if (state.view !== "lists") {
     wanted = "";
+    rules = undefined;
     return;
   }
   if (wanted !== `lists ${state.list}`) {
@@ -2729,14 +2745,9 @@ function drawLists() {
 }
 
 function cell(label, ...children) { return element("td", { role: "cell", data: { label } }, ...children); }
-function table(caption, columns, rows) {
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
-    element("tbody", { role: "rowgroup" }, rows)));
-}
 
 function listTable(now) {
-  return table("Ad lists, in the order of their names", [["List"], ["Ads", "number"], ["Last", "number"], ["Fills breaks of"], ["Changed"], ["By"], ["Revision", "number"]], known.lists.map((each) =>
+  return tableOf("Ad lists, in the order of their names", [["List"], ["Ads", "number"], ["Last", "number"], ["Fills breaks of"], ["Changed"], ["By"], ["Revision", "number"]], known.lists.map((each) =>
     element("tr", { role: "row", class: each.name === state.list ? "chosen" : null },
       element("th", { scope: "row", role: "rowheader" }, element("a", { class: "name", href: addressOf({ view: "lists", list: each.name }), data: { key: `list ${each.name}` }, "aria-current": each.name === state.list ? "true" : null }, each.name)),
       element("td", { class: "number", role: "cell", data: { label: "ads" } }, count(each.adCount)), element("td", { class: "number", role: "cell", data: { label: "last" } }, span(each.durationMilliseconds)),
@@ -2761,7 +2772,7 @@ function drawList(may, now) {
     element("div", { class: "buttons" },
       element("button", { type: "button", class: "quiet", data: { key: "replace" }, "aria-label": `Replace: ${list.name}`, on: { click: () => put(list) } }, "Replace"),
       element("button", { type: "button", class: "danger", data: { key: "remove" }, "aria-label": `Remove: ${list.name}`, on: { click: () => remove(list) } }, "Remove")),
-    table(`Ads of the list ${list.name}`, [["Ad"], ["Lasts", "number"], ["Advertiser"], ["Media"], ["Breaks with this ad"]], (list.ads ?? []).map((ad) => element("tr", { role: "row" },
+    tableOf(`Ads of the list ${list.name}`, [["Ad"], ["Lasts", "number"], ["Advertiser"], ["Media"], ["Breaks with this ad"]], (list.ads ?? []).map((ad) => element("tr", { role: "row" },
       element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
       element("td", { class: "number", role: "cell", data: { label: "lasts" } }, ad.duration), cell("advertiser", element("bdi", {}, ad.advertiser ?? "–")),
       cell("media", element("span", {}, count(ad.media.length), element("span", { class: "note" }, ` ${[...new Set(ad.media.map((file) => file.type).filter(Boolean))].join(", ")}`))),
@@ -2791,14 +2802,27 @@ async function findUse(id) {
   }
   if (list !== state.list) return;
   uses.set(id, found);
+  // The button goes: its focus moves on, and a person who is elsewhere by now stays there.
+  const hadFocus = document.activeElement?.dataset.key === `use ${id}`;
   drawLists();
-  document.querySelector(`#list-body [data-key^="use ${CSS.escape(id)} "]`)?.focus();
+  announce(found.sentence ?? foundWords(id, found));
+  if (hadFocus) (document.querySelector(`#list-body a[data-key^="use ${CSS.escape(id)} "]`) ?? $("list-title")).focus({ preventScroll: true });
+}
+
+function foundWords(id, { breaks, isAll }) {
+  if (!breaks.length) return isAll ? `No break with ${id}` : `None of the newest breaks has ${id}`;
+  return `${count(breaks.length)} ${breaks.length === 1 ? "break" : "breaks"} with ${id}${isAll ? "" : ", and older ones"}`;
 }
 
 // MARK: Changes
 
+/// Whether a person is still where a change was asked for: a late answer changes the address only then.
+function isStillAt(list) { return state.view === "lists" && state.list === list; }
+
 function put(list) {
+  const shown = state.list;
   actions.putList(list, list ? useOf(list.name) : "", (answer) => {
+    if (!isStillAt(shown)) return reloadLists();
     leftOut = answer.leftOut ? { name: answer.name, parts: answer.leftOut } : null;
     // Another address loads them.
     if (state.list !== answer.name) location.hash = addressOf({ view: "lists", list: answer.name });
@@ -2807,7 +2831,10 @@ function put(list) {
 }
 
 function remove(list) {
-  actions.removeList(list, useOf(list.name), () => { location.hash = addressOf({ view: "lists" }); }, reloadLists);
+  actions.removeList(list, useOf(list.name), () => {
+    if (!isStillAt(list.name)) return reloadLists();
+    location.hash = addressOf({ view: "lists" });
+  }, reloadLists);
 }
 
 $("lists-put").addEventListener("click", () => put(null));
@@ -2974,6 +3001,7 @@ export function complain(error) {
 
 // Pinned streams, side by side: who steers several programmes sees all of them, whatever page of the list is shown.
 
+import { ID } from "./address.js";
 import { $, announce, client, complain, disable, draw, onDraw, startOf, endOf, state, watch } from "./model.js";
 import { Bar, OUTCOMES, count, element, left, mark, say, share } from "./plots.js";
 import { choose } from "./stream.js";
@@ -2985,7 +3013,7 @@ const RELOAD_MS = 200;
 
 try {
   const kept = JSON.parse(localStorage.getItem(PINS_KEY) ?? "[]");
-  if (Array.isArray(kept)) state.pins = kept.filter((each) => /^[A-Za-z0-9._-]{1,64}$/.test(each)).slice(0, PINS_MAX);
+  if (Array.isArray(kept)) state.pins = kept.filter((each) => ID.test(each)).slice(0, PINS_MAX);
 } catch { /* Then none is pinned. */ }
 
 /// The lines of pinned streams, by their names.
@@ -3322,6 +3350,16 @@ export function showIn(panel, key, make) {
   if (focused) [...panel.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focused)?.focus();
 }
 
+/// A table whose rows are stacked on narrow screens.
+///
+/// - caption: for screen readers.
+/// - columns: the word of each, and its class.
+export function tableOf(caption, columns, rows) {
+  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" }, element("caption", { class: "hidden-text" }, caption),
+    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, columns.map(([word, kind]) => element("th", { scope: "col", role: "columnheader", class: kind }, word)))),
+    element("tbody", { role: "rowgroup" }, rows)));
+}
+
 // MARK: Numbers as people read them
 
 const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
@@ -3363,10 +3401,12 @@ export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseco
 export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
 
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const minuteFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 export function clockTime(instant) { return clockFormat.format(instant); }
+export function minuteTime(instant) { return minuteFormat.format(instant); }
 /// The time of day with the zone that all times of the page are in.
 export function zonedTime(instant) { return zoneFormat.format(instant); }
 
@@ -3540,7 +3580,7 @@ function niceStep(milliseconds) {
 // The signals of the chosen stream: what each source said, what became of it, and why.
 
 import { $, Part, client, later, onDraw, state } from "./model.js";
-import { count, element, moment, say, showIn, span } from "./plots.js";
+import { count, element, moment, say, showIn, span, tableOf } from "./plots.js";
 
 /// How often they are asked for: a signal that changes no break is told by no event.
 const RELOAD_MS = 5_000;
@@ -3554,11 +3594,14 @@ const EFFECT_WORDS = {
 /// The colours that badges have for results.
 const RESULT_STATES = { changed: "changed", unchanged: "none", refused: "refused", ignored: "none", unusable: "warn" };
 
+/// Whether a view shows them: the stream now, and the page of a break.
+function areShown() { return state.view === "now" || state.view === "break"; }
+
 let asked = 0;
 const part = new Part(async () => {
   const stream = state.chosen;
+  if (!stream || !areShown()) return null;
   asked = performance.now();
-  if (!stream) return null;
   const found = await client.get(`v1/streams/${encodeURIComponent(stream)}/signals`);
   if (stream !== state.chosen) return null;
   return () => { state.signals = found; };
@@ -3567,12 +3610,13 @@ const part = new Part(async () => {
 export function loadSignals() { part.load(); }
 export const reloadSignals = later(loadSignals, 500);
 
-/// Asks anew now and then, while the page is in view.
-export function reloadSignalsInTime() {
-  if (!document.hidden && client.link.state === "live" && state.chosen && performance.now() - asked >= RELOAD_MS) loadSignals();
-}
-
 function drawSignals() {
+  if (!areShown()) {
+    // They are loaded anew when they are looked at again.
+    asked = -Infinity;
+    return;
+  }
+  if (!document.hidden && client.link.state === "live" && performance.now() - asked >= RELOAD_MS) loadSignals();
   const found = state.signals?.stream === state.chosen ? state.signals : null;
   const panel = $("signals");
   panel.hidden = !found || (!found.signals.length && !found.sources.length && !found.watchers.length);
@@ -3613,11 +3657,8 @@ function said(each, now) {
 function table(found) {
   const now = client.now();
   const cell = (label, ...children) => element("td", { role: "cell", data: { label } }, ...children);
-  const head = ["When", "Source", "Signal", "Break", "Result"].map((word) => element("th", { scope: "col", role: "columnheader" }, word));
-  return element("div", { class: "table-box" }, element("table", { class: "rows stacked", role: "table" },
-    element("caption", { class: "hidden-text" }, `Signals of ${found.stream}, the newest first, and what became of each`),
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, head)),
-    element("tbody", { role: "rowgroup" }, ...found.signals.map((each) => element("tr", { role: "row" },
+  return tableOf(`Signals of ${found.stream}, the newest first, and what became of each`, [["When"], ["Source"], ["Signal"], ["Break"], ["Result"]],
+    found.signals.map((each) => element("tr", { role: "row" },
       cell("when", element("span", {}, moment(Date.parse(each.last), now), each.times > 1 ? element("span", { class: "note" }, ` ${count(each.times)} times`) : "")),
       cell("source", element("bdi", {}, each.source)),
       cell("signal", element("span", {}, each.kind ? element("strong", {}, each.kind.toUpperCase()) : "", ` ${said(each, now)}`,
@@ -3625,7 +3666,7 @@ function table(found) {
       cell("break", each.break ?? "–"),
       cell("result", element("span", {}, element("span", { class: "badge", "data-state": RESULT_STATES[each.result] ?? "none" },
         EFFECT_WORDS[each.effect ?? each.result] ?? each.result),
-      each.reason ? element("span", { class: "note" }, ` ${[each.code, each.reason].filter(Boolean).join(": ")}`) : "")))))));
+      each.reason ? element("span", { class: "note" }, ` ${[each.code, each.reason].filter(Boolean).join(": ")}`) : "")))));
 }
 
 onDraw(drawSignals);
@@ -3759,8 +3800,9 @@ function drawBreaks() {
   if (focused && !box.contains(document.activeElement)) keepFocus(focused);
 }
 
-/// Keeps the focus of a keyboard user: on the same button if it is still there, else on the stream's name.
+/// Keeps the focus of a keyboard user: on the same link or button if it is still there, else on the stream's name.
 function keepFocus(focused) {
+  if (focused.isConnected) return focused.focus({ preventScroll: true });
   const label = focused.getAttribute("aria-label");
   const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
   (same ?? $("stream-title")).focus({ preventScroll: true });
@@ -4078,7 +4120,7 @@ onDraw(drawStreams);
 // What the gateway did in the last hour, six hours, or day: the samples that it keeps, also of before this page was opened.
 
 import { $, Part, announce, client, draw, onDraw, state } from "./model.js";
-import { count, element, mark, niceTop, rate, say, shape } from "./plots.js";
+import { count, element, mark, minuteTime, niceTop, rate, say, shape } from "./plots.js";
 
 const SPANS = { "1h": ["1 h", 3_600_000, 600_000], "6h": ["6 h", 21_600_000, 3_600_000], "24h": ["24 h", 86_400_000, 14_400_000] };
 /// How often the gateway is asked for another sample.
@@ -4086,7 +4128,6 @@ const RELOAD_MS = 10_000;
 /// A longer time without a sample is a gap: the gateway did not run.
 const GAP_STEPS = 3;
 
-const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 let span = "1h";
 let known = null;
 let asked = 0;
@@ -4103,7 +4144,9 @@ const listeners = [];
 /// Is told the first samples, once.
 export function onFirstHistory(listener) { listeners.push(listener); }
 
+/// Loads the samples. While they are hidden, only the first ones are asked for: the small lines above begin with them.
 export function loadHistory() {
+  if (state.view !== "now" && known) return;
   asked = performance.now();
   part.load();
 }
@@ -4148,7 +4191,7 @@ class Timeline {
     ]);
     for (let at = Math.ceil(from / tickMs) * tickMs; at < to; at += tickMs) {
       const place = x(at);
-      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, hours.format(at)));
+      if (place > leftEdge + 14 && place < rightEdge - 18) lines.push(shape("text", { x: place, y: height - 4, "text-anchor": "middle" }, minuteTime(at)));
     }
     this.axis.replaceChildren(...lines);
     const last = samples.at(-1);
@@ -4174,6 +4217,11 @@ for (const [name, [word]] of Object.entries(SPANS)) {
 }
 
 function drawTimeline() {
+  if (state.view !== "now") {
+    // It is loaded anew when it is looked at again.
+    asked = -Infinity;
+    return;
+  }
   if (performance.now() - asked > RELOAD_MS && client.link.state === "live") loadHistory();
   const now = client.now(), [, length, tickMs] = SPANS[span];
   // The second that is now belongs to it: samples come later.
@@ -4182,7 +4230,7 @@ function drawTimeline() {
   const samples = [...(known?.samples ?? []), ...live];
   for (const plot of plots) plot.draw(samples, known?.stepMs ?? 10_000, now - length, now, tickMs);
   const first = known?.samples[0];
-  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${hours.format(first.at - known.stepMs)}` : "");
+  say($("timeline-about"), !known ? "" : !first ? "kept from now on" : now - first.at < length - 2 * known.stepMs ? `since ${minuteTime(first.at - known.stepMs)}` : "");
 }
 
 onDraw(drawTimeline);
