@@ -62,10 +62,11 @@ class Log:
 
     def make(self, prefix):
         """Makes the streams of a log, as soon as the servers have found each other."""
+        deadline = time.monotonic() + measuring.HANGS_AFTER_SECONDS
         while True:
             done = subprocess.run([self.binary, "cluster", "init", "--servers", self.servers.addresses, "--prefix", prefix],
                                   capture_output=True, text=True)
-            if done.returncode != 69:
+            if done.returncode != 69 or time.monotonic() > deadline:
                 break
             time.sleep(0.1)
         if done.returncode:
