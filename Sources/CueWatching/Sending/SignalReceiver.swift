@@ -37,8 +37,9 @@ package struct WatchOutput: Sendable {
 package struct SignalSenderLimits: Hashable, Sendable {
     /// The most signals that wait for their turn; beyond it the oldest is dropped.
     package var waitingSignalsMax = 1_000
-    /// How long after its start, or after it was seen, a signal still matters (120 s). For starts in programme time the lateness of the
-    /// source's cue rule counts instead, since the gateway refuses later ones.
+    /// How long after its start, or after it was seen, a signal still matters (120 s).
+    ///
+    /// For starts in programme time the lateness of the source's cue rule counts instead, since the gateway refuses later ones.
     package var signalAgeMax: Duration = .seconds(120)
     /// The longest wait before the second attempt; doubles with each attempt.
     package var retryDelayFirst: Duration = .milliseconds(250)

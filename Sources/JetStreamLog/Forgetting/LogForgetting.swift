@@ -130,6 +130,7 @@ package final class LogForgetting: Sendable {
     ///
     /// - Parameter now: by this machine's clock.
     /// - Returns: whether all that are there have told it.
+    /// - Throws: where the servers do not answer.
     package func gatewaysAreTold(at now: Timestamp) async throws(NATSError) -> Bool {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
             try PatientCall.answered { () throws(NATSError) in
