@@ -16,6 +16,10 @@ final class SnapshotWriter: Service {
         var newest: SnapshotManifest?
         /// Whether one is asked for, or being written.
         var isUnderWay = false
+        /// How many could not be written, one after the other.
+        var failures = 0
+        /// No one is written before, by `elapsed`.
+        var waitsUntil: Timestamp?
     }
 
     private static let begun = ContinuousClock.now
@@ -68,8 +72,11 @@ final class SnapshotWriter: Service {
     }
 
     private func look() async {
-        let (newest, isUnderWay) = self.state.withLock { ($0.newest, $0.isUnderWay) }
-        guard !isUnderWay, self.isDue(newest) else { return }
+        let newest = self.state.withLock { state -> SnapshotManifest?? in
+            guard !state.isUnderWay, state.waitsUntil.map({ $0 <= Self.elapsed }) ?? true else { return nil }
+            return .some(state.newest)
+        }
+        guard let newest, self.isDue(newest) else { return }
         do throws(SnapshotFault) {
             let logID = self.log.identity.logID
             let found = try await self.archive.list().entries.map(\.manifest).first { $0.logID == logID }
@@ -102,7 +109,7 @@ final class SnapshotWriter: Service {
                 ),
                 of: board
             )
-            self.state.withLock { $0.newest = entry.manifest }
+            self.state.withLock { ($0.newest, $0.failures, $0.waitsUntil) = (entry.manifest, 0, nil) }
             self.common.logger.info(
                 "wrote a snapshot of the board for gateways that begin",
                 metadata: [
@@ -113,6 +120,13 @@ final class SnapshotWriter: Service {
             try await self.archive.removeOld(of: identity.logID)
         } catch {
             guard !Task.isCancelled else { return }
+            if case .limitReached(let limit)? = error as? SnapshotFault {
+                self.common.metrics.count(.limitsHit, .limit(limit))
+            }
+            self.state.withLock {
+                $0.failures += 1
+                $0.waitsUntil = Self.elapsed + self.schedule.wait(afterFailures: $0.failures)
+            }
             // The log has every record: only the next gateway that begins takes longer.
             self.common.logger.warning("could not write a snapshot of the board", metadata: ["error": "\(error)"])
         }

@@ -68,6 +68,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case signalSourcesMax
     case signalSourcesPerStreamMax
     case signalStreamsMax
+    case snapshotChunksMax
     case spansWaitingMax
     case streamsMax
     case subscriptionsPerConnectionMax
@@ -410,6 +411,12 @@ extension LimitName {
                 of: "streams whose newest signals are shown",
                 whenReached: "the signals of the stream that was heard of longest ago are no longer shown",
                 alerts: false
+            )
+        case .snapshotChunksMax:
+            .init(
+                4_096,
+                of: "messages of 1 MiB of a snapshot for gateways that begin",
+                whenReached: "the snapshot is not written: gateways that begin read more of the log"
             )
         case .spansWaitingMax: .init(10_000, whenReached: "further spans are lost and counted", alerts: false)
         case .streamsMax: .init(10_000, whenReached: "new streams are refused as `LIMIT_REACHED`")

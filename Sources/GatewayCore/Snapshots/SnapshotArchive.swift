@@ -9,10 +9,13 @@ package enum SnapshotFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unusable(String)
     /// The servers did not answer, or refused.
     case unavailable(String)
+    /// It would be larger than this limit.
+    case limitReached(LimitName)
 
     package var description: String {
         switch self {
         case .unusable(let reason), .unavailable(let reason): reason
+        case .limitReached(let limit): "it would be larger than the limit \(limit.rawValue) (\(limit.value))"
         }
     }
 }
@@ -82,13 +85,20 @@ package struct SnapshotArchive: Sendable {
 
     private let stream: any SnapshotStream
     private let messageBytesMax: Int
+    private let chunksMax: Int
 
     /// - Parameters:
     ///   - stream: where they are kept.
     ///   - messageBytesMax: the size of a chunk.
-    package init(_ stream: any SnapshotStream, messageBytesMax: Int = SnapshotLimits.messageBytesMax) {
+    ///   - chunksMax: the most chunks of a snapshot.
+    package init(
+        _ stream: any SnapshotStream,
+        messageBytesMax: Int = SnapshotLimits.messageBytesMax,
+        chunksMax: Int = SnapshotLimits.chunksMax
+    ) {
         self.stream = stream
         self.messageBytesMax = messageBytesMax
+        self.chunksMax = chunksMax
     }
 
     /// The snapshots that there are; at most the newest `SnapshotLimits.listedMax`.
@@ -151,9 +161,7 @@ package struct SnapshotArchive: Sendable {
         var first: UInt64?
         let stream = self.stream
         func store(_ chunk: [UInt8]) async throws(SnapshotFault) {
-            guard cutter.chunks <= SnapshotLimits.chunksMax else {
-                throw .unusable("the limit chunksMax (\(SnapshotLimits.chunksMax)) is passed")
-            }
+            guard cutter.chunks <= self.chunksMax else { throw .limitReached(.snapshotChunksMax) }
             guard !Task.isCancelled else { throw .unavailable("the gateway ends") }
             let sequence = try await stream.append(chunk, isManifest: false)
             first = first ?? sequence

@@ -5,8 +5,8 @@
 package enum SnapshotLimits {
     /// The largest message of a snapshot, in bytes (1 MiB).
     package static let messageBytesMax = 1_048_576
-    /// The most chunks of a snapshot (4,096: 4 GiB).
-    package static let chunksMax = 4_096
+    /// The most chunks of a snapshot (4 GiB).
+    package static let chunksMax = LimitName.snapshotChunksMax.value
     /// The largest text of a manifest, in bytes (16 KiB).
     package static let manifestBytesMax = 16_384
     /// How many whole snapshots are kept (2).
@@ -21,6 +21,9 @@ package enum SnapshotLimits {
     package static let recordsMin: UInt64 = 100
     /// A gateway begins from a snapshot of the log, and not from its own one, where its own one is more records behind than this (10,000).
     package static let ownBehindMax: UInt64 = 10_000
+    /// After a snapshot could not be written, the next one comes at the earliest after this time (10 s), doubled with each further failure, and
+    /// at most after `interval`.
+    package static let retryInterval: Duration = .seconds(10)
     /// How often a gateway looks whether a snapshot is due (10 s).
     package static let lookInterval: Duration = .seconds(10)
 }

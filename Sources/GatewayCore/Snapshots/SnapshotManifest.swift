@@ -129,7 +129,7 @@ package struct SnapshotManifest: Hashable, Sendable {
         }
         guard self.offset > 0 else { return "it is of no record" }
         guard (1...SnapshotLimits.chunksMax).contains(self.chunks) else {
-            return "it has \(self.chunks) chunks (chunksMax: \(SnapshotLimits.chunksMax))"
+            return "it has \(self.chunks) chunks (\(LimitName.snapshotChunksMax.rawValue): \(SnapshotLimits.chunksMax))"
         }
         return nil
     }

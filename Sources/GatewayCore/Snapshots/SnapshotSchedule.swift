@@ -34,4 +34,13 @@ package struct SnapshotSchedule: Hashable, Sendable {
         guard let newest else { return count >= few * share / 2 }
         return count >= records / 2 * share || count >= few && now - newest.made >= self.interval * Int(share) / 2
     }
+
+    /// How long a gateway waits with the next one, so that one that cannot be written does not fill the servers.
+    ///
+    /// - Parameter failures: how many could not be written, one after the other.
+    /// - Returns: at most `interval`.
+    package func wait(afterFailures failures: Int) -> Duration {
+        guard failures > 0 else { return .zero }
+        return min(SnapshotLimits.retryInterval * (1 << min(failures - 1, 16)), self.interval)
+    }
 }

@@ -150,6 +150,26 @@ struct SnapshotTests {
         }
     }
 
+    @Test func `a snapshot has at most so many chunks, and one more is refused with the limit`() async throws {
+        let board = try self.board("a snapshot")
+        let chunks = try await self.archive.leave(board, of: self.identity).manifest.chunks
+        #expect(chunks > 1)
+        func archive(chunksMax: Int) -> SnapshotArchive {
+            SnapshotArchive(self.stream, messageBytesMax: Self.messageBytesMax, chunksMax: chunksMax)
+        }
+        _ = try await archive(chunksMax: chunks).leave(board, of: self.identity)
+        await #expect(throws: SnapshotFault.limitReached(.snapshotChunksMax)) {
+            _ = try await archive(chunksMax: chunks - 1).leave(board, of: self.identity)
+        }
+        #expect(try await self.archive.list().entries.count == 2)
+    }
+
+    @Test func `the wait after a failure doubles up to the interval`() {
+        let schedule = SnapshotSchedule(interval: .seconds(60))
+        let waits = [0, 1, 2, 3, 4, 1_000].map { schedule.wait(afterFailures: $0) }
+        #expect(waits == [.zero, .seconds(10), .seconds(20), .seconds(40), .seconds(60), .seconds(60)])
+    }
+
     @Test func `two gateways that write at the same time are both understood`() async throws {
         let (one, two) = (try self.board("a snapshot"), try self.board("interleaved snapshots"))
         async let first = self.archive.leave(one, of: self.identity)
