@@ -68,6 +68,14 @@ public struct AdIcon: Hashable, Sendable {
     public var width: Int?
     /// The height, in pixels.
     public var height: Int?
+    /// Where its left edge is: a number of pixels, `left` or `right`.
+    public var xPosition: String?
+    /// Where its upper edge is: a number of pixels, `top` or `bottom`.
+    public var yPosition: String?
+    /// From when on it is shown, in milliseconds from the start of the ad; nil: from the start.
+    public var offsetMilliseconds: Int?
+    /// For how long it is shown, in milliseconds; nil: until the ad ends.
+    public var durationMilliseconds: Int?
     /// The same icon as files, in document order.
     public var staticFiles: [AdStaticFile]
     /// A description of the icon, in words.

@@ -104,6 +104,14 @@ public struct AdContent: Hashable, Sendable {
     public var companionsRequired: CompanionsRequired
     /// Icons of industry programmes to show over the ad.
     public var icons: [AdIcon]
+    /// Code of third parties that measures how the ad is seen and heard.
+    public var verifications: [AdVerification]
+    /// The URLs to call when the ad was seen or not (events `viewable`, `notViewable` and `viewUndetermined`; VAST 4.3 section 3.5).
+    public var viewability: [AdTracker]
+    /// The captions of the ad.
+    public var captionFiles: [AdCaptionFile]
+    /// The ad in the best quality, for those who make encodings of their own; not for playing (VAST 4.3 section 3.9.2).
+    public var mezzanines: [AdMediaFile]
     /// Parts of the ad that are not in this value, in the order in which they were met, each with its reason.
     public var leftOut: [LeftOut]
 
@@ -124,6 +132,10 @@ public struct AdContent: Hashable, Sendable {
         self.companions = []
         self.companionsRequired = .none
         self.icons = []
+        self.verifications = []
+        self.viewability = []
+        self.captionFiles = []
+        self.mezzanines = []
         self.leftOut = []
     }
 }
@@ -144,10 +156,10 @@ extension AdContent {
 
     /// All that a player calls for this ad, as one list with one event name each.
     ///
-    /// Beside the events of ``trackingEvents`` these are `impression`, `clickTracking`, `customClick` and `error`, and for
-    /// the ``banner`` `bannerView` and `bannerClick`.
+    /// Beside the events of ``trackingEvents`` and ``viewability`` these are `impression`, `clickTracking`, `customClick` and `error`,
+    /// and for the ``banner`` `bannerView` and `bannerClick`. Those of ``icons`` and ``verifications`` are with these.
     public var trackers: [AdTracker] {
-        var all = self.impressions + self.trackingEvents + self.clickTracking + self.customClicks
+        var all = self.impressions + self.trackingEvents + self.viewability + self.clickTracking + self.customClicks
         all += self.errorURLs.map { AdTracker(event: AdTracker.error, url: $0) }
         if let banner = self.banner {
             for tracker in banner.trackingEvents where tracker.event == "creativeView" {
@@ -156,6 +168,12 @@ extension AdContent {
             all += banner.clickTracking.map { AdTracker(event: AdTracker.bannerClick, url: $0.url, id: $0.id) }
         }
         return all
+    }
+
+    /// How many URLs there are to call: ``trackers``, and those of icons and verifications.
+    var trackerCount: Int {
+        self.trackers.count + self.icons.reduce(0) { $0 + $1.trackingEvents.count + $1.clickTracking.count }
+            + self.verifications.reduce(0) { $0 + $1.notExecuted.count }
     }
 }
 

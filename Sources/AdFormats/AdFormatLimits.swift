@@ -18,7 +18,21 @@ public struct AdFormatLimits: Hashable, Sendable {
     public var adsMax = 64
     /// The most media files of one ad; further ones are left out, since any one of them plays the ad.
     public var mediaFilesPerAdMax = 32
-    /// The most trackers of one ad (``AdContent/trackers``); an ad with more is skipped, since dropping some would
+    /// The most universal ids of one ad; further ones are left out.
+    public var universalIDsPerAdMax = 8
+    /// The most icons of one ad; further ones are left out.
+    public var iconsPerAdMax = 8
+    /// The most verifications of one ad; further ones are left out.
+    public var verificationsPerAdMax = 16
+    /// The most resources of one verification; further ones are left out.
+    public var resourcesPerVerificationMax = 8
+    /// The longest parameters of a verification, in bytes of UTF-8 (8 KiB); a verification with longer ones is left out.
+    public var verificationParametersBytesMax = 8_192
+    /// The most caption files of one ad; further ones are left out.
+    public var captionFilesPerAdMax = 32
+    /// The most mezzanines of one ad; further ones are left out.
+    public var mezzaninesPerAdMax = 8
+    /// The most trackers of one ad (``AdContent/trackers``), with those of its icons and verifications; an ad with more is skipped, since dropping some would
     /// falsify its counts.
     public var trackersPerAdMax = 128
     /// The longest title, description or other text of an ad, in bytes of UTF-8; longer text is shortened.
@@ -48,6 +62,20 @@ public struct AdFormatLimits: Hashable, Sendable {
         case adsMax
         /// See ``AdFormatLimits/mediaFilesPerAdMax``.
         case mediaFilesPerAdMax
+        /// See ``AdFormatLimits/universalIDsPerAdMax``.
+        case universalIDsPerAdMax
+        /// See ``AdFormatLimits/iconsPerAdMax``.
+        case iconsPerAdMax
+        /// See ``AdFormatLimits/verificationsPerAdMax``.
+        case verificationsPerAdMax
+        /// See ``AdFormatLimits/resourcesPerVerificationMax``.
+        case resourcesPerVerificationMax
+        /// See ``AdFormatLimits/verificationParametersBytesMax``.
+        case verificationParametersBytesMax
+        /// See ``AdFormatLimits/captionFilesPerAdMax``.
+        case captionFilesPerAdMax
+        /// See ``AdFormatLimits/mezzaninesPerAdMax``.
+        case mezzaninesPerAdMax
         /// See ``AdFormatLimits/trackersPerAdMax``.
         case trackersPerAdMax
         /// See ``AdFormatLimits/textBytesMax``.

@@ -16,6 +16,13 @@ public struct AdTracker: Hashable, Sendable {
     /// The event name of a banner that was acted upon.
     public static let bannerClick = "bannerClick"
 
+    /// The event name of an ad that was seen.
+    public static let viewable = "viewable"
+    /// The event name of an ad that was not seen.
+    public static let notViewable = "notViewable"
+    /// The event name of an ad of which it is not known whether it was seen.
+    public static let viewUndetermined = "viewUndetermined"
+
     /// The event to report: a name of VAST 4.3 section 3.14.1, one of the constants here, or one that is not known yet.
     public var event: String
     /// The URL to call.

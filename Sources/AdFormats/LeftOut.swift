@@ -26,6 +26,10 @@ public struct LeftOut: Hashable, Sendable {
         case noSize
         /// Its text was longer than ``AdFormatLimits/textBytesMax``; the beginning was taken.
         case shortened(maximum: Int)
+        /// It is a verification whose parameters are longer than ``AdFormatLimits/verificationParametersBytesMax``.
+        case parametersTooLong(maximum: Int)
+        /// It is a verification without the address of any code.
+        case noResource
         /// There were more than the named limit allows; ``limit`` says which as a value to switch on.
         case pastLimit(name: String, maximum: Int)
         /// Only one is taken, and another one came first.
@@ -62,6 +66,7 @@ extension LeftOut.Reason {
         case .pastLimit(let name, _): AdFormatLimits.Name(rawValue: name)
         case .urlTooLong: .urlBytesMax
         case .shortened: .textBytesMax
+        case .parametersTooLong: .verificationParametersBytesMax
         default: nil
         }
     }
@@ -81,6 +86,9 @@ extension LeftOut.Reason: CustomStringConvertible {
         case .unusableValue(let text): "has a value that is not valid there: \(quoted(text))"
         case .noSize: "has no width and height in pixels, so players that fetch VAST do not show it"
         case .shortened(let maximum): "was shortened to \(maximum) bytes (textBytesMax)"
+        case .parametersTooLong(let maximum):
+            "has parameters of more than \(maximum) bytes (verificationParametersBytesMax)"
+        case .noResource: "has no address of code"
         case .pastLimit(let name, let maximum): "is one more than the limit \(name) of \(maximum)"
         case .anotherCameFirst: "is not used, because another one came first"
         }

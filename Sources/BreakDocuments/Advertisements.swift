@@ -200,14 +200,12 @@ package enum AdsDocument {
         ad.skipOffset = try fields.duration("skipAfter")
         ad.clickThroughURL = try fields.text("clickThrough") ?? ""
         if let banner = fields["banner"] { ad.banner = try Self.banner(banner, path: "\(path).banner") }
-        guard fields["trackers"] != nil else { return ad }
-        for (index, node) in try fields.elements("trackers").enumerated() {
-            ad.trackers.append(try Self.tracker(node, path: "\(path).trackers[\(index)]"))
-        }
+        ad.trackers = try fields.list("trackers", path: path, Self.tracker)
+        ad.supplements = try Self.supplements(fields, path: path)
         return ad
     }
 
-    private static func mediaFile(
+    static func mediaFile(
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent.MediaFile {
@@ -240,7 +238,7 @@ package enum AdsDocument {
         return banner
     }
 
-    private static func tracker(
+    static func tracker(
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AdvertisementContent.Tracker {
@@ -288,6 +286,7 @@ extension AdvertisementContent {
                 )
             }
         )
+        self.supplements = Supplements(ad)
     }
 }
 
@@ -342,6 +341,7 @@ extension AdContent {
         self.clickThrough = content.clickThroughURL.orNil
         if let banner = content.banner { self.companions = [AdCompanion(banner)] }
         for tracker in content.trackers { self.add(tracker) }
+        self.add(content.supplements)
     }
 
     private mutating func add(_ tracker: AdvertisementContent.Tracker) {
@@ -351,6 +351,7 @@ extension AdContent {
         case AdTracker.clickTracking: self.clickTracking.append(added)
         case AdTracker.customClick: self.customClicks.append(added)
         case AdTracker.error: self.errorURLs.append(tracker.url)
+        case AdTracker.viewable, AdTracker.notViewable, AdTracker.viewUndetermined: self.viewability.append(added)
         case AdTracker.bannerView:
             added.event = "creativeView"
             // Without a banner no listener sees or clicks it.
@@ -365,7 +366,7 @@ extension AdContent {
 }
 
 extension AdMediaFile {
-    fileprivate init(_ file: AdvertisementContent.MediaFile) {
+    init(_ file: AdvertisementContent.MediaFile) {
         self.init(
             url: file.url,
             type: VAST.mediaType(of: file.type, at: file.url),

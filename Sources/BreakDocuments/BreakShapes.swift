@@ -117,8 +117,8 @@ package enum BreakShapes {
         count: 0...(WireLimits.variantsPerBreakMax - 1)
     )
 
-    private static let url = RequestKind.text(bytesMin: 1, bytesMax: WireLimits.urlBytesMax)
-    private static let text = RequestKind.text(bytesMax: WireLimits.textBytesMax)
+    static let url = RequestKind.text(bytesMin: 1, bytesMax: WireLimits.urlBytesMax)
+    static let text = RequestKind.text(bytesMax: WireLimits.textBytesMax)
 
     /// As `docs/broadcasters/ads-file.md` describes it.
     package static let ad = RequestShape(
@@ -137,7 +137,7 @@ package enum BreakShapes {
             .optional("clickThrough", Self.url),
             .optional("banner", .object(Self.banner)),
             .optional("trackers", .list(of: .object(Self.tracker), count: 0...WireLimits.trackersPerAdvertisementMax)),
-        ]
+        ] + Self.supplements
     )
 
     static let mediaFile = RequestShape(

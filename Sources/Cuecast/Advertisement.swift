@@ -120,6 +120,8 @@ public final class Advertisement: Sendable {
     let delivery: [UInt8]
     /// The wire's value, which the library's interface must not show.
     private let content: AdvertisementContent
+    /// The wire's value of what is for others than the player.
+    var supplements: AdvertisementContent.Supplements { self.content.supplements }
 
     init(_ content: AdvertisementContent, breakID: BreakID, delivery: [UInt8], position: PodPosition) {
         self.content = content

@@ -129,6 +129,12 @@ package struct AdDocument: GatewayDocument {
     package var clickThrough: String?
     package var banner: Banner?
     package var trackers: [Tracker]?
+    package var universalIds: [UniversalIDDocument]?
+    package var adServingId: String?
+    package var verifications: [Verification]?
+    package var icons: [Icon]?
+    package var captions: [CaptionFileDocument]?
+    package var mezzanines: [MediaFile]?
 
     package static let documentDescription = DocumentDescription(
         name: "ListedAd",
@@ -143,7 +149,7 @@ package struct AdDocument: GatewayDocument {
             .optional("clickThrough", .text, "The URL that a click opens."),
             .optional("banner", .document(Banner.self)),
             .optional("trackers", .array(of: .document(Tracker.self))),
-        ]
+        ] + Self.supplementFields
     )
 
     package static let example: JSONValue = [
@@ -165,17 +171,18 @@ extension AdDocument {
         self.clickThrough = ad.clickThroughURL.orNil
         self.banner = ad.banner.map { Banner($0) }
         self.trackers = ad.trackers.isEmpty ? nil : ad.trackers.map { Tracker($0) }
+        self.add(ad.supplements)
     }
 
     /// As `Duration(text:)` reads it.
-    fileprivate static func text(_ duration: Duration) -> String {
+    static func text(_ duration: Duration) -> String {
         let milliseconds = duration.milliseconds
         return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
     }
 }
 
 extension AdDocument.MediaFile {
-    fileprivate init(_ file: AdvertisementContent.MediaFile) {
+    init(_ file: AdvertisementContent.MediaFile) {
         self.url = file.url
         self.type = file.type.orNil
         self.bitrate = file.bitrateKilobitsPerSecond.orNil
@@ -198,7 +205,7 @@ extension AdDocument.Banner {
 }
 
 extension AdDocument.Tracker {
-    fileprivate init(_ tracker: AdvertisementContent.Tracker) {
+    init(_ tracker: AdvertisementContent.Tracker) {
         self.event = tracker.event
         self.url = tracker.url
         self.offset = tracker.offset.map { AdDocument.text($0) }

@@ -214,6 +214,12 @@ package struct BatchDocument: GatewayDocument {
         package var clickThroughUrl: String?
         package var banner: Banner?
         package var trackers: [Tracker]
+        package var universalIds: [UniversalIDDocument]?
+        package var adServingId: String?
+        package var verifications: [Verification]?
+        package var icons: [Icon]?
+        package var captions: [CaptionFileDocument]?
+        package var mezzanines: [MediaFile]?
 
         package static let documentDescription = DocumentDescription(fields: [
             DocumentField("id", .text),
@@ -226,7 +232,7 @@ package struct BatchDocument: GatewayDocument {
             .optional("clickThroughUrl", .text),
             .optional("banner", .document(Banner.self)),
             DocumentField("trackers", .array(of: .document(Tracker.self))),
-        ])
+        ] + Self.supplementFields)
     }
 
     package var gatewayUs: Int64
@@ -272,17 +278,7 @@ extension BatchDocument.Advertisement {
         self.advertiser = content.advertiser
         self.durationMs = content.duration.milliseconds
         self.skipOffsetMs = content.skipOffset?.milliseconds
-        self.media = content.media.map { file in
-            MediaFile(
-                url: file.url,
-                type: file.type,
-                bitrateKbps: file.bitrateKilobitsPerSecond.orNil,
-                width: file.width.orNil,
-                height: file.height.orNil,
-                codec: file.codec.orNil,
-                streaming: file.streaming
-            )
-        }
+        self.media = content.media.map { MediaFile($0) }
         self.clickThroughUrl = content.clickThroughURL.orNil
         self.banner = content.banner.map { banner in
             Banner(
@@ -294,9 +290,28 @@ extension BatchDocument.Advertisement {
                 type: banner.type.orNil
             )
         }
-        self.trackers = content.trackers.map { tracker in
-            Tracker(event: tracker.event, url: tracker.url, offsetMs: tracker.offset?.milliseconds)
-        }
+        self.trackers = content.trackers.map { Tracker($0) }
+        self.add(content.supplements)
+    }
+}
+
+extension BatchDocument.Advertisement.MediaFile {
+    init(_ file: AdvertisementContent.MediaFile) {
+        self.init(
+            url: file.url,
+            type: file.type,
+            bitrateKbps: file.bitrateKilobitsPerSecond.orNil,
+            width: file.width.orNil,
+            height: file.height.orNil,
+            codec: file.codec.orNil,
+            streaming: file.streaming
+        )
+    }
+}
+
+extension BatchDocument.Advertisement.Tracker {
+    init(_ tracker: AdvertisementContent.Tracker) {
+        self.init(event: tracker.event, url: tracker.url, offsetMs: tracker.offset?.milliseconds)
     }
 }
 

@@ -70,6 +70,7 @@ struct VASTWriterTests {
             tracker.offsetMilliseconds = random.number(0...359_999_999)
             ad.trackingEvents.append(tracker)
         }
+        Self.addSupplements(to: &ad, &random)
         if random.bool() {
             let image = AdStaticFile(url: Self.url(&random), type: random.pick(["image/webp", "image/png"]))
             var companion = AdCompanion(
@@ -84,6 +85,63 @@ struct VASTWriterTests {
             ad.companions = [companion]
         }
         return ad
+    }
+
+    /// The parts that are for others than the player.
+    private static func addSupplements(to ad: inout AdContent, _ random: inout SeededGenerator) {
+        func trackers(_ event: String) -> [AdTracker] {
+            random.list(0...2) { AdTracker(event: event, url: Self.url(&$0)) }
+        }
+        ad.viewability = [AdTracker.viewable, AdTracker.notViewable, AdTracker.viewUndetermined]
+            .flatMap { trackers($0) }
+        ad.verifications = random.list(0...3) { random -> AdVerification in
+            // As the writer sorts them.
+            var resources = random.list(1...2) { random -> AdVerification.Resource in
+                let type: String = random.pick(["x/\"y", ""])
+                return AdVerification.Resource(url: Self.url(&random), kind: .executable(type: type))
+            }
+            resources += random.list(0...2) { random -> AdVerification.Resource in
+                var resource = AdVerification.Resource(url: Self.url(&random))
+                resource.apiFramework = random.maybe { $0.pick(["omid", "<o>"]) }
+                resource.isBrowserOptional = random.bool()
+                return resource
+            }
+            var verification = AdVerification(vendor: random.maybe { _ in "company.com-omid" }, resources: resources)
+            verification.parameters = random.maybe { Self.text(&$0) }
+            return verification
+        }
+        for index in ad.verifications.indices {
+            ad.verifications[index].notExecuted = trackers(AdVerification.notExecutedEvent)
+        }
+        ad.icons = random.list(0...3) { random -> AdIcon in
+            var icon = AdIcon(
+                program: random.maybe { $0.pick(["AdChoices", "a&b"]) },
+                staticFiles: [AdStaticFile(url: Self.url(&random), type: "image/png")]
+            )
+            (icon.width, icon.height) = (random.number(1...99), random.number(1...99))
+            icon.xPosition = random.pick(["left", "right", "0", "17"])
+            icon.yPosition = random.pick(["top", "bottom", "3"])
+            icon.offsetMilliseconds = random.maybe { $0.number(0...60_000) }
+            icon.durationMilliseconds = random.maybe { $0.number(0...60_000) }
+            icon.clickThrough = random.maybe { Self.url(&$0) }
+            return icon
+        }
+        for index in ad.icons.indices {
+            ad.icons[index].trackingEvents = trackers("creativeView")
+            ad.icons[index].clickTracking = trackers("clickTracking")
+        }
+        ad.captionFiles = random.list(0...2) { random -> AdCaptionFile in
+            AdCaptionFile(
+                url: Self.url(&random),
+                type: random.pick(["", "text/vtt"]),
+                language: random.maybe { $0.pick(["en", "zh-TW"]) }
+            )
+        }
+        ad.mezzanines = random.list(0...2) { random -> AdMediaFile in
+            var file = AdMediaFile(url: Self.url(&random), type: "video/mp4", delivery: .progressive)
+            (file.width, file.height) = (random.number(0...4_096), random.number(0...4_096))
+            return file
+        }
     }
 
     @Test(

@@ -134,6 +134,42 @@ struct BreakDocumentTests {
         )
     }
 
+    /// An ad with all parts that are for others than the player.
+    private static let supplied = """
+        {"ads": [{"id": "a", "duration": "30s", "media": [{"url": "https://a/b.mp3"}],
+          "universalIds": [{"registry": "ad-id.org", "value": "C1"}], "adServingId": "s",
+          "verifications": [{"vendor": "v.com", "parameters": "p",
+            "resources": [{"url": "https://v/a.js", "apiFramework": "omid", "browserOptional": true},
+              {"url": "https://v/b", "executable": true, "type": "application/zip"}],
+            "trackers": [{"event": "verificationNotExecuted", "url": "https://v/n"}]}],
+          "icons": [{"program": "AdChoices", "image": "https://i/a.png", "type": "image/png", "width": 60, "height": 20,
+            "x": "right", "y": "7", "offset": "1s", "duration": "5s", "text": "Why", "target": "https://i/why",
+            "trackers": [{"event": "iconView", "url": "https://i/v"}, {"event": "iconClick", "url": "https://i/c"}]}],
+          "captions": [{"url": "https://c/a.vtt", "type": "text/vtt", "language": "en"}],
+          "mezzanines": [{"url": "https://m/a.mov", "type": "video/quicktime", "width": 3840}]}]}
+        """
+
+    @Test func `parts for others than the player are read from JSON, and a fault is told with its place`() throws {
+        let supplements = try #require(try AdsDocument.read(Array(Self.supplied.utf8)).first).supplements
+        #expect(supplements.universalIDs == [.init(registry: "ad-id.org", value: "C1")])
+        #expect(supplements.adServingID == "s" && supplements.verifications.map(\.vendor) == ["v.com"])
+        #expect(supplements.verifications[0].resources.map(\.isExecutable) == [false, true])
+        #expect(supplements.verifications[0].trackers.map(\.url) == ["https://v/n"])
+        #expect(supplements.icons.map(\.xPosition) == ["right"] && supplements.icons.map(\.yPosition) == ["7"])
+        #expect(supplements.icons.map(\.duration) == [.seconds(5)] && supplements.icons[0].trackers.count == 2)
+        #expect(supplements.captions.map(\.language) == ["en"] && supplements.mezzanines.map(\.width) == [3_840])
+        func fault(_ text: String, _ other: String) -> String? {
+            Self.fault { _ = try AdsDocument.read(Array(Self.supplied.replacing(text, with: other).utf8)) }?.description
+        }
+        #expect(fault("\"image\"", "\"picture\"")?.contains("ads[0].icons[0].picture: there is no such field") == true)
+        #expect(fault("\"x\": \"right\"", "\"x\": \"middle\"")?.contains("ads[0]: icon x_position") == true)
+        #expect(
+            fault("\"url\": \"https://v/b\",", "")?.contains("ads[0].verifications[0].resources[1].url: it is missing")
+                == true
+        )
+        #expect(fault("https://m/a.mov", "ftp://m/a.mov")?.contains("not an absolute http or https URL") == true)
+    }
+
     @Test func `an ad of a VAST document is the same ad`() throws {
         var ad = AdContent(
             id: "a",
@@ -195,5 +231,12 @@ struct BreakDocumentTests {
             ]
         )
         #expect(AdvertisementContent(AdContent(content)) == content)
+        var supplied = content
+        supplied.supplements = try #require(try AdsDocument.read(Array(Self.supplied.utf8)).first).supplements
+        supplied.trackers += [AdTracker.viewable, AdTracker.notViewable, AdTracker.viewUndetermined]
+            .map { .init(event: $0, url: "https://t.example/\($0)") }
+        let again = AdvertisementContent(AdContent(supplied))
+        #expect(again.supplements == supplied.supplements)
+        #expect(Set(again.trackers) == Set(supplied.trackers))
     }
 }

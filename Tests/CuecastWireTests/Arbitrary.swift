@@ -115,7 +115,7 @@ extension SeededGenerator {
     }
 
     mutating func advertisement(id: AdvertisementID? = nil) -> AdvertisementContent {
-        AdvertisementContent(
+        var content = AdvertisementContent(
             id: id ?? self.advertisementID(),
             title: self.words(),
             text: self.words(),
@@ -144,14 +144,57 @@ extension SeededGenerator {
                     type: $0.words()
                 )
             },
-            trackers: self.list(0...3) {
-                AdvertisementContent.Tracker(
-                    event: "e" + $0.words(),
-                    url: $0.url(),
-                    offset: $0.maybe { $0.milliseconds() }
-                )
-            }
+            trackers: self.list(0...3) { $0.tracker() }
         )
+        if self.bool() { content.supplements = self.supplements() }
+        return content
+    }
+
+    mutating func tracker() -> AdvertisementContent.Tracker {
+        AdvertisementContent.Tracker(
+            event: "e" + self.words(),
+            url: self.url(),
+            offset: self.maybe { $0.milliseconds() }
+        )
+    }
+
+    mutating func supplements() -> AdvertisementContent.Supplements {
+        var supplements = AdvertisementContent.Supplements()
+        supplements.universalIDs = self.list(0...2) { .init(registry: $0.words(), value: "v" + $0.words()) }
+        supplements.adServingID = self.words()
+        supplements.verifications = self.list(0...2) { random in
+            var verification = AdvertisementContent.Verification(
+                resources: random.list(1...2) { random in
+                    var resource = AdvertisementContent.Verification.Resource(url: random.url())
+                    resource.apiFramework = random.words()
+                    resource.isExecutable = random.bool()
+                    resource.type = random.words()
+                    resource.isBrowserOptional = random.bool()
+                    return resource
+                }
+            )
+            verification.vendor = random.words()
+            verification.parameters = random.words()
+            verification.trackers = random.list(0...2) { $0.tracker() }
+            return verification
+        }
+        supplements.icons = self.list(0...2) { random in
+            var icon = AdvertisementContent.Icon(imageURL: random.url())
+            icon.program = random.words()
+            icon.type = random.words()
+            (icon.width, icon.height) = (random.number(0...UInt32.max), random.number(0...UInt32.max))
+            icon.xPosition = random.pick(["", "left", "right", "0", "99999"])
+            icon.yPosition = random.pick(["", "top", "bottom", "17"])
+            icon.offset = random.maybe { $0.milliseconds() }
+            icon.duration = random.maybe { $0.milliseconds() }
+            icon.alternativeText = random.words()
+            icon.targetURL = random.maybe { $0.url() } ?? ""
+            icon.trackers = random.list(0...2) { $0.tracker() }
+            return icon
+        }
+        supplements.captions = self.list(0...2) { .init(url: $0.url(), type: $0.words(), language: $0.words()) }
+        supplements.mezzanines = self.list(0...2) { .init(url: $0.url(), type: $0.words(), width: $0.number(0...UInt32.max)) }
+        return supplements
     }
 
     /// A list with no id twice.

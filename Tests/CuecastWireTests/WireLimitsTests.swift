@@ -193,6 +193,59 @@ struct WireLimitsTests {
         Bounded("trackersPerAdvertisementMax", "trackers", WireLimits.trackersPerAdvertisementMax) {
             _ = try Self.publish([Raw.advertisement(trackers: $0)])
         },
+        Bounded("trackersPerAdvertisementMax", "trackers of an icon", WireLimits.trackersPerAdvertisementMax) { count in
+            _ = try Self.publish([
+                Raw.advertisement {
+                    $0.message(14) { icon in
+                        icon.string(2, "http://h/")
+                        for _ in 0..<count {
+                            icon.message(12) {
+                                $0.string(1, "iconView")
+                                $0.string(2, "http://h/t")
+                            }
+                        }
+                    }
+                }
+            ])
+        },
+        Self.many("universalIDsPerAdvertisementMax", WireLimits.universalIDsPerAdvertisementMax, field: 11) {
+            $0.string(2, "v")
+        },
+        Self.many("verificationsPerAdvertisementMax", WireLimits.verificationsPerAdvertisementMax, field: 13) {
+            $0.message(2) { $0.string(1, "http://h/") }
+        },
+        Bounded("resourcesPerVerificationMax", "resources", WireLimits.resourcesPerVerificationMax) { count in
+            _ = try Self.publish([
+                Raw.advertisement {
+                    $0.message(13) { verification in
+                        for _ in 0..<count { verification.message(2) { $0.string(1, "http://h/") } }
+                    }
+                }
+            ])
+        },
+        Bounded(
+            "verificationParametersBytesMax",
+            "parameters",
+            WireLimits.verificationParametersBytesMax
+        ) { count in
+            _ = try Self.publish([
+                Raw.advertisement {
+                    $0.message(13) {
+                        $0.message(2) { $0.string(1, "http://h/") }
+                        $0.string(3, Raw.text(count))
+                    }
+                }
+            ])
+        },
+        Self.many("iconsPerAdvertisementMax", WireLimits.iconsPerAdvertisementMax, field: 14) {
+            $0.string(2, "http://h/")
+        },
+        Self.many("captionFilesPerAdvertisementMax", WireLimits.captionFilesPerAdvertisementMax, field: 15) {
+            $0.string(1, "http://h/")
+        },
+        Self.many("mezzaninesPerAdvertisementMax", WireLimits.mezzaninesPerAdvertisementMax, field: 16) {
+            $0.string(1, "http://h/")
+        },
         Bounded(
             "advertisementDurationMillisecondsMax",
             "an advertisement",
@@ -208,6 +261,31 @@ struct WireLimitsTests {
                 $0.message(7) {
                     $0.string(1, "http://h/")
                     $0.string(2, text)
+                }
+            }
+        },
+        Self.text("universal id registry") { text in
+            {
+                $0.message(11) {
+                    $0.string(1, text)
+                    $0.string(2, "v")
+                }
+            }
+        },
+        Self.text("ad_serving_id") { text in { $0.string(12, text) } },
+        Self.text("icon program") { text in
+            {
+                $0.message(14) {
+                    $0.string(1, text)
+                    $0.string(2, "http://h/")
+                }
+            }
+        },
+        Self.text("caption language") { text in
+            {
+                $0.message(15) {
+                    $0.string(1, "http://h/")
+                    $0.string(3, text)
                 }
             }
         },
@@ -391,6 +469,20 @@ struct WireLimitsTests {
 
     private static func publish(_ advertisements: [[UInt8]]) throws -> BroadcastRequest {
         try BroadcastRequest(decoding: Raw.publish(advertisements: advertisements))
+    }
+
+    /// So many messages in a field of an advertisement.
+    private static func many(
+        _ limit: String,
+        _ maximum: Int,
+        field: Int,
+        _ fill: @escaping @Sendable (inout ProtoWriter) -> Void
+    ) -> Bounded {
+        Bounded(limit, "field \(field)", maximum) { count in
+            _ = try Self.publish([
+                Raw.advertisement { for _ in 0..<count { $0.message(field, fill) } }
+            ])
+        }
     }
 
     private static func text(

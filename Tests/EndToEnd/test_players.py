@@ -192,6 +192,23 @@ class VASTDocuments(unittest.TestCase):
                       "bannerClick"):
             rich.trackers.add(event=event, url=f"https://track.example.com/{event}?[CACHEBUSTING]&x=1")
         rich.trackers.add(event="progress", url="https://track.example.com/p", offset_ms=1_500)
+        # What is for others than the player.
+        rich.universal_ids.add(registry="ad-id.org", value="CNPA0484000H")
+        rich.ad_serving_id = "serving-17"
+        for event in ("viewable", "notViewable", "viewUndetermined"):
+            rich.trackers.add(event=event, url=f"https://track.example.com/{event}")
+        verification = rich.verifications.add(vendor="company.com-omid", parameters="{\"a\": \"]]> & <b>\"}")
+        verification.resources.add(url="https://verify.example.com/omid.js", api_framework="omid", browser_optional=True)
+        verification.resources.add(url="https://verify.example.com/code.zip", executable=True, type="application/zip")
+        verification.trackers.add(event="verificationNotExecuted", url="https://verify.example.com/no?[REASON]")
+        icon = rich.icons.add(program="AdChoices", image_url="https://cdn.example.com/i.png", width=60, height=20, x_position="right",
+                              y_position="7", offset_ms=0, duration_ms=5_000, target_url="https://example.com/choices")
+        icon.trackers.add(event="iconView", url="https://track.example.com/icon")
+        icon.trackers.add(event="iconClick", url="https://track.example.com/icon-click")
+        # Without a size it has no place in a document.
+        rich.icons.add(image_url="https://cdn.example.com/j.png")
+        rich.captions.add(url="https://cdn.example.com/a.vtt", type="text/vtt", language="zh-TW")
+        rich.mezzanines.add(url="https://cdn.example.com/master.mov", type="video/quicktime", width=3_840, height=2_160)
         return rich
 
     def test_every_document_is_what_version_4_2_says(self):
@@ -204,6 +221,22 @@ class VASTDocuments(unittest.TestCase):
         whole = self.fetch("&_HLS_start_offset=0")
         self.assertEqual(len(tree.fromstring(whole).findall(VAST + "Ad")), 2)
         self.assertEqual(self.check(whole), "")
+        inline = tree.fromstring(whole).find(VAST + "Ad").find(VAST + "InLine")
+        for path, text in (
+                ("AdServingId", "serving-17"), ("ViewableImpression/Viewable", "https://track.example.com/viewable"),
+                ("ViewableImpression/NotViewable", "https://track.example.com/notViewable"),
+                ("AdVerifications/Verification/VerificationParameters", '{"a": "]]> & <b>"}'),
+                ("AdVerifications/Verification/JavaScriptResource", "https://verify.example.com/omid.js"),
+                ("AdVerifications/Verification/ExecutableResource", "https://verify.example.com/code.zip"),
+                ("AdVerifications/Verification/TrackingEvents/Tracking", "https://verify.example.com/no?[REASON]"),
+                ("Creatives/Creative/Linear/Icons/Icon/StaticResource", "https://cdn.example.com/i.png"),
+                ("Creatives/Creative/Linear/Icons/Icon/IconClicks/IconClickThrough", "https://example.com/choices"),
+                ("Creatives/Creative/Linear/Icons/Icon/IconClicks/IconClickTracking", "https://track.example.com/icon-click"),
+                ("Creatives/Creative/Linear/Icons/Icon/IconViewTracking", "https://track.example.com/icon"),
+                ("Creatives/Creative/Linear/MediaFiles/ClosedCaptionFiles/ClosedCaptionFile", "https://cdn.example.com/a.vtt"),
+                ("Creatives/Creative/Linear/MediaFiles/Mezzanine", "https://cdn.example.com/master.mov"),
+                ("Creatives/Creative/UniversalAdId", "CNPA0484000H")):
+            self.assertEqual([each.text.strip() for each in inline.findall("/".join(VAST + part for part in path.split("/")))][:1], [text], path)
         # Where the second ad runs, that is all there is.
         deadline = time.monotonic() + PATIENCE
         while len(tree.fromstring(rest := self.fetch()).findall(VAST + "Ad")) > 1:
@@ -212,7 +245,7 @@ class VASTDocuments(unittest.TestCase):
         self.assertEqual(self.check(rest), "")
         # The check can fail, in each of the ways that it is for.
         text = whole.decode()
-        self.assertEqual(text.count('<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'), 3)
+        self.assertEqual(text.count('<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'), 1)
         identified = '<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'
         for what, wrong, fault in (
                 ("an id in another place", text.replace(identified, "", 1).replace("<Linear", identified + "<Linear", 1),

@@ -20,19 +20,30 @@ ANY, NUMBER, TIME = ".*", r"\d+", r"\d{2}:[0-5]\d:[0-5]\d(\.\d{3})?"
 ADDRESS = r"(https?://\S+|about:blank)"
 EVENT = "|".join((
     "mute unmute pause resume rewind skip playerExpand playerCollapse loaded start firstQuartile midpoint thirdQuartile complete progress closeLinear"
-    " creativeView acceptInvitation adExpand adCollapse minimize close overlayViewDuration otherAdInteraction").split())
+    " creativeView acceptInvitation adExpand adCollapse minimize close overlayViewDuration otherAdInteraction verificationNotExecuted").split())
 #: Of each element with elements in it: the section of the specification, what stands in it in this order and how often, and its attributes:
 #: which there must be, and which there may be.
 PARENTS = {
     "VAST": ("3.2", [("Ad", 0, MANY)], {"version": r"4\.2"}, {}),
     "Ad": ("3.3", [("InLine", 1, 1)], {}, {"id": ANY, "sequence": NUMBER, "adType": "video|audio|hybrid"}),
     "InLine": ("3.4", [
-        ("AdSystem", 1, 1), ("Error", 0, MANY), ("Impression", 1, MANY), ("AdServingId", 1, 1), ("AdTitle", 1, 1), ("Advertiser", 0, 1),
-        ("Creatives", 1, 1), ("Description", 0, 1)], {}, {}),
+        ("AdSystem", 1, 1), ("Error", 0, MANY), ("Impression", 1, MANY), ("ViewableImpression", 0, 1), ("AdServingId", 1, 1), ("AdTitle", 1, 1),
+        ("AdVerifications", 0, 1), ("Advertiser", 0, 1), ("Creatives", 1, 1), ("Description", 0, 1)], {}, {}),
     "Creatives": ("3.6", [("Creative", 1, MANY)], {}, {}),
     "Creative": ("3.7", [("CompanionAds", 0, 1), ("Linear", 0, 1), ("UniversalAdId", 1, MANY)], {}, {"id": ANY, "sequence": NUMBER}),
-    "Linear": ("3.8", [("TrackingEvents", 0, 1), ("Duration", 1, 1), ("MediaFiles", 1, 1), ("VideoClicks", 0, 1)], {}, {"skipoffset": TIME}),
-    "MediaFiles": ("3.9", [("MediaFile", 1, MANY)], {}, {}),
+    "Linear": ("3.8", [("Icons", 0, 1), ("TrackingEvents", 0, 1), ("Duration", 1, 1), ("MediaFiles", 1, 1), ("VideoClicks", 0, 1)], {}, {"skipoffset": TIME}),
+    "MediaFiles": ("3.9", [("ClosedCaptionFiles", 0, 1), ("MediaFile", 1, MANY), ("Mezzanine", 0, MANY)], {}, {}),
+    "ClosedCaptionFiles": ("3.9.4", [("ClosedCaptionFile", 1, MANY)], {}, {}),
+    "ViewableImpression": ("3.5", [("Viewable", 0, MANY), ("NotViewable", 0, MANY), ("ViewUndetermined", 0, MANY)], {}, {"id": ANY}),
+    "AdVerifications": ("3.16", [("Verification", 1, MANY)], {}, {}),
+    "Verification": ("3.17", [
+        ("ExecutableResource", 0, MANY), ("JavaScriptResource", 0, MANY), ("TrackingEvents", 0, 1), ("VerificationParameters", 0, 1)],
+        {}, {"vendor": ANY}),
+    "Icons": ("3.11", [("Icon", 1, MANY)], {}, {}),
+    "Icon": ("3.11.1", [("StaticResource", 1, MANY), ("IconClicks", 0, 1), ("IconViewTracking", 0, MANY)], {}, {
+        "program": ANY, "width": NUMBER, "height": NUMBER, "xPosition": r"\d+|left|right", "yPosition": r"\d+|top|bottom", "duration": TIME,
+        "offset": TIME}),
+    "IconClicks": ("3.11.1.1", [("IconClickThrough", 0, 1), ("IconClickTracking", 0, MANY)], {}, {}),
     "VideoClicks": ("3.10", [("ClickTracking", 0, MANY), ("CustomClick", 0, MANY), ("ClickThrough", 0, 1)], {}, {}),
     "TrackingEvents": ("3.14.1", [("Tracking", 0, MANY)], {}, {}),
     "CompanionAds": ("3.15", [("Companion", 0, MANY)], {}, {"required": "all|any|none"}),
@@ -47,6 +58,14 @@ LEAVES = {
     "Error": ("3.4.11", ADDRESS, {}, {}), "UniversalAdId": ("3.7.1", ".+", {"idRegistry": ".+"}, {}), "Duration": ("3.8.1", TIME, {}, {}),
     "MediaFile": ("3.9.1", ADDRESS, {"delivery": "streaming|progressive", "type": ".+", "width": NUMBER, "height": NUMBER},
                   {"id": ANY, "codec": ANY, "bitrate": NUMBER, "minBitrate": NUMBER, "maxBitrate": NUMBER}),
+    "Mezzanine": ("3.9.2", ADDRESS, {"delivery": "streaming|progressive", "type": ".+", "width": NUMBER, "height": NUMBER},
+                  {"id": ANY, "codec": ANY, "bitrate": NUMBER, "minBitrate": NUMBER, "maxBitrate": NUMBER}),
+    "ClosedCaptionFile": ("3.9.4", ADDRESS, {}, {"type": ANY, "language": ANY}),
+    "Viewable": ("3.5.1", ADDRESS, {}, {}), "NotViewable": ("3.5.2", ADDRESS, {}, {}), "ViewUndetermined": ("3.5.3", ADDRESS, {}, {}),
+    "ExecutableResource": ("3.17.2", ADDRESS, {}, {"apiFramework": ANY, "type": ANY}),
+    "JavaScriptResource": ("3.17.1", ADDRESS, {}, {"apiFramework": ANY, "browserOptional": "true|false"}),
+    "VerificationParameters": ("3.17.4", ANY, {}, {}), "IconViewTracking": ("3.11.3", ADDRESS, {}, {}),
+    "IconClickThrough": ("3.11.1.2", ADDRESS, {}, {}), "IconClickTracking": ("3.11.2", ADDRESS, {}, {"id": ANY}),
     "ClickThrough": ("3.10.1", ADDRESS, {}, {"id": ANY}), "ClickTracking": ("3.10.2", ADDRESS, {}, {"id": ANY}),
     "CustomClick": ("3.10.3", ADDRESS, {}, {"id": ANY}), "Tracking": ("3.14.1", ADDRESS, {"event": EVENT}, {"offset": TIME}),
     "StaticResource": ("3.15.1", ADDRESS, {"creativeType": ANY}, {}), "AltText": ("3.15.1", ANY, {}, {}),

@@ -11,6 +11,8 @@ struct DocumentDescriptionTests {
     private static let documents: [any GatewayDocument.Type] = [
         AcknowledgedDocument.self, AcknowledgeRequestDocument.self, AcknowledgeRequestDocument.Outcome.self,
         AdDocument.self, AdDocument.Banner.self, AdDocument.MediaFile.self, AdDocument.Tracker.self,
+        AdDocument.Verification.self, AdDocument.Icon.self, UniversalIDDocument.self, VerificationResourceDocument.self,
+        CaptionFileDocument.self, BatchDocument.Advertisement.Verification.self, BatchDocument.Advertisement.Icon.self,
         AdListDocument.self, AdListsDocument.self, AdReportDocument.self, AdReportDocument.Ad.self,
         AssetListDocument.self, AssetListDocument.Asset.self, AssetListDocument.Identifier.self,
         AssetListDocument.Signaling.self, AssetListDocument.Slot.self, AssetListDocument.Tracking.self,

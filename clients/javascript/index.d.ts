@@ -72,6 +72,54 @@ export interface Tracker {
   offsetMs?: number;
 }
 
+/** A name of the creative that is the same in all systems. */
+export interface UniversalID {
+  registry: string;
+  value: string;
+}
+
+/** Code that measures for others (VAST 4.3 section 3.16); the page decides whether it runs any. */
+export interface Verification {
+  vendor?: string;
+  resources: VerificationResource[];
+  parameters?: string;
+  /** The event verificationNotExecuted. */
+  trackers?: Tracker[];
+}
+
+export interface VerificationResource {
+  url: string;
+  apiFramework?: string;
+  executable?: boolean;
+  type?: string;
+  browserOptional?: boolean;
+}
+
+/** An icon of an industry programme (VAST 4.3 section 3.11). */
+export interface Icon {
+  program?: string;
+  imageUrl: string;
+  type?: string;
+  width?: number;
+  height?: number;
+  /** Pixels, "left" or "right". */
+  xPosition?: string;
+  /** Pixels, "top" or "bottom". */
+  yPosition?: string;
+  offsetMs?: number;
+  durationMs?: number;
+  alternativeText?: string;
+  targetUrl?: string;
+  /** The events iconView and iconClick. */
+  trackers?: Tracker[];
+}
+
+export interface CaptionFile {
+  url: string;
+  type?: string;
+  language?: string;
+}
+
 export interface Advertisement {
   id: string;
   title: string;
@@ -84,6 +132,12 @@ export interface Advertisement {
   clickThroughUrl?: string;
   banner?: Banner;
   trackers: Tracker[];
+  universalIds?: UniversalID[];
+  adServingId?: string;
+  verifications?: Verification[];
+  icons?: Icon[];
+  captions?: CaptionFile[];
+  mezzanines?: MediaFile[];
 }
 
 export type IgnoreReason = "user" | "expired" | "overlap" | "muted" | "cancelled" | "endedEarly" | "skippedOver" | "notStarted";

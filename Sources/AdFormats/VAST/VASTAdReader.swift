@@ -47,14 +47,21 @@ struct VASTAdReader {
         )
         self.readFacts(of: inLine, creative: creative, into: &ad)
         self.readLinear(linear.element, into: &ad)
+        ad.verifications = self.readVerifications(of: inLine)
+        ad.viewability = self.readViewability(of: inLine)
+        ad.captionFiles = self.captionFiles(of: linear.element)
+        ad.mezzanines = self.mezzanines(of: linear.element)
         self.readCompanions(creatives, into: &ad)
         ad.leftOut = self.gleaner.leftOut
-        let trackers = ad.trackers.count
+        let trackers = ad.trackerCount
         guard trackers <= self.options.limits.trackersPerAdMax else {
             throw .tooManyTrackers(found: trackers, maximum: self.options.limits.trackersPerAdMax)
         }
         return ad
     }
+
+    /// Takes values with the reader's gleaner, for readers of parts.
+    mutating func take<Value>(_ take: (inout VASTGleaner) -> Value) -> Value { take(&self.gleaner) }
 
     /// The ad as one that is skipped.
     mutating func skipped(because reason: SkipReason) -> SkippedAd {
@@ -77,6 +84,9 @@ struct VASTAdReader {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The bounds of what is taken.
+    var limits: AdFormatLimits { self.options.limits }
+
     /// The parts that were left out so far.
     var leftOut: [LeftOut] { self.gleaner.leftOut }
 
@@ -94,7 +104,7 @@ struct VASTAdReader {
     /// The identifiers that say something: the default of the specification, `unknown`, does not (section 3.7.1).
     ///
     /// VAST 4.0 repeats the value in an attribute, which stands in where the element is empty.
-    private func universalIDs(of creative: MarkupElement) -> [AdContent.UniversalID] {
+    func universalIDs(of creative: MarkupElement) -> [AdContent.UniversalID] {
         creative.children(named: "UniversalAdId")
             .compactMap { element in
                 let value = self.gleaner.identifier(element) ?? self.gleaner.identifier(element, "idValue")
@@ -116,7 +126,7 @@ struct VASTAdReader {
         ad.description = self.gleaner.text(of: inLine.child("Description"))
         ad.advertiser = self.gleaner.text(of: inLine.child("Advertiser"))
         ad.adSystem = self.gleaner.text(of: inLine.child("AdSystem"))
-        ad.universalIDs = self.universalIDs(of: creative)
+        ad.universalIDs = self.readUniversalIDs(of: creative)
         ad.impressions = self.gleaner.trackers(AdTracker.impression, of: inLine.children(named: "Impression"))
         ad.errorURLs = self.gleaner.urls(of: inLine.children(named: "Error"))
         ad.categories = inLine.children(named: "Category")
@@ -182,26 +192,7 @@ struct VASTAdReader {
             AdTracker.customClick,
             of: clicks.flatMap { $0.children(named: "CustomClick") }
         )
-        ad.icons = linear.children(named: "Icons").flatMap { $0.children(named: "Icon") }.map { self.icon($0) }
-    }
-
-    private mutating func icon(_ element: MarkupElement) -> AdIcon {
-        var icon = AdIcon(
-            program: self.gleaner.identifier(element, "program"),
-            staticFiles: self.gleaner.staticFiles(of: element)
-        )
-        icon.width = self.gleaner.pixels(element, "width")
-        icon.height = self.gleaner.pixels(element, "height")
-        icon.altText = element.attribute("altText")?.prefix(bytesMax: self.options.limits.textBytesMax)
-        icon.trackingEvents = self.gleaner.trackers("creativeView", of: element.children(named: "IconViewTracking"))
-        if let clicks = element.child("IconClicks") {
-            icon.clickThrough = self.gleaner.onlyURL(of: clicks.children(named: "IconClickThrough"))
-            icon.clickTracking = self.gleaner.trackers(
-                AdTracker.clickTracking,
-                of: clicks.children(named: "IconClickTracking")
-            )
-        }
-        return icon
+        ad.icons = self.readIcons(of: linear)
     }
 
     // MARK: Companions

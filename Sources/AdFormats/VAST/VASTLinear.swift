@@ -43,7 +43,7 @@ struct VASTLinear {
     ) throws(SkipReason) -> [AdMediaFile] {
         let before = gleaner.leftOut.count
         var files: [AdMediaFile] = []
-        // Mezzanine, InteractiveCreativeFile and ClosedCaptionFiles are there too and are not for playing.
+        // Mezzanine, InteractiveCreativeFile and ClosedCaptionFiles are there too; players need other things from them.
         let elements = linear.children(named: "MediaFiles").flatMap { $0.children(named: "MediaFile") }
         for element in elements {
             guard let file = self.mediaFile(element, creative: creative, gleaner: &gleaner) else { continue }
@@ -90,6 +90,11 @@ struct VASTLinear {
             gleaner.leave(element, because: .executable(type: type))
             return nil
         }
+        return self.plainFile(element, type: type, gleaner: &gleaner)
+    }
+
+    /// A file, whatever its type.
+    static func plainFile(_ element: MarkupElement, type: String, gleaner: inout VASTGleaner) -> AdMediaFile? {
         guard let url = gleaner.url(of: element) else { return nil }
         var file = AdMediaFile(url: url, type: type, delivery: self.delivery(element.attribute("delivery"), type: type))
         file.id = gleaner.identifier(element, "id")

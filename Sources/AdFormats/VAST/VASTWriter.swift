@@ -5,8 +5,9 @@ extension VAST {
     /// A document of version 4.2 with these ads in line; what `read` reads of it is what they are.
     ///
     /// Elements stand in the order of the schema of that version. What it demands and an ad does not have gets the value that stands for
-    /// nothing: an empty title, the universal id `unknown`, a size of 0. Not written are categories, icons, files of companions that are no
-    /// pictures and when an ad expires: nothing that the gateway keeps has them. A companion whose size or type is not known is left out.
+    /// nothing: an empty title, the universal id `unknown`, a size of 0. Not written are categories, files of companions and icons
+    /// that are no pictures and when an ad expires: nothing that the gateway keeps has them. A companion or an icon whose size or type is
+    /// not known is left out.
     ///
     /// - Parameter ads: those that play, in their order; none: a document that says so.
     /// - Returns: its bytes, in UTF-8.
@@ -27,8 +28,10 @@ extension VAST {
                 for tracker in ad.impressions { writer.element("Impression", tracker.url, ["id": tracker.id]) }
                 // One there must be (section 3.4.4).
                 if ad.impressions.isEmpty { writer.element("Impression", "about:blank") }
+                Self.writeViewability(of: ad, to: &writer)
                 writer.element("AdServingId", ad.adServingID ?? "")
                 writer.element("AdTitle", ad.title)
+                Self.writeVerifications(of: ad, to: &writer)
                 if let advertiser = ad.advertiser { writer.element("Advertiser", advertiser) }
                 writer.element("Creatives") { writer in Self.writeCreatives(of: ad, to: &writer) }
                 if let description = ad.description { writer.element("Description", description) }
@@ -40,10 +43,13 @@ extension VAST {
         // The schema has universal ids behind everything else of a creative.
         writer.element("Creative", ["sequence": "1"]) { writer in
             writer.element("Linear", ["skipoffset": ad.skipOffsetMilliseconds.map(VASTTime.text)]) { writer in
+                Self.writeIcons(of: ad, to: &writer)
                 Self.write(ad.trackingEvents, to: &writer)
                 writer.element("Duration", VASTTime.text(ad.durationMilliseconds))
                 writer.element("MediaFiles") { writer in
-                    for file in ad.mediaFiles { Self.write(file, to: &writer) }
+                    Self.writeCaptions(of: ad, to: &writer)
+                    for file in ad.mediaFiles { Self.write(file, as: "MediaFile", to: &writer) }
+                    for file in ad.mezzanines { Self.write(file, as: "Mezzanine", to: &writer) }
                 }
                 writer.element("VideoClicks") { writer in
                     for tracker in ad.clickTracking { writer.element("ClickTracking", tracker.url, ["id": tracker.id]) }
@@ -69,7 +75,7 @@ extension VAST {
         if ad.universalIDs.isEmpty { writer.element("UniversalAdId", "unknown", ["idRegistry": "unknown"]) }
     }
 
-    private static func write(_ trackers: [AdTracker], to writer: inout MarkupWriter) {
+    static func write(_ trackers: [AdTracker], to writer: inout MarkupWriter) {
         guard !trackers.isEmpty else { return }
         writer.element("TrackingEvents") { writer in
             for tracker in trackers {
@@ -79,9 +85,9 @@ extension VAST {
         }
     }
 
-    private static func write(_ file: AdMediaFile, to writer: inout MarkupWriter) {
+    private static func write(_ file: AdMediaFile, as name: StaticString, to writer: inout MarkupWriter) {
         writer.element(
-            "MediaFile",
+            name,
             file.url,
             [
                 "id": file.id, "delivery": file.delivery.rawValue, "type": file.type, "width": "\(file.width ?? 0)",
@@ -98,11 +104,16 @@ extension VAST {
     private static func whole(_ companion: AdCompanion) -> AdCompanion? {
         guard (companion.width ?? 0) > 0, (companion.height ?? 0) > 0 else { return nil }
         var whole = companion
-        whole.staticFiles = companion.staticFiles.compactMap { file in
+        whole.staticFiles = Self.typed(companion.staticFiles)
+        return whole.staticFiles.isEmpty ? nil : whole
+    }
+
+    /// The files whose type is known.
+    static func typed(_ files: [AdStaticFile]) -> [AdStaticFile] {
+        files.compactMap { file in
             guard file.type.isEmpty else { return file }
             return Self.imageType(ofPathIn: file.url).map { AdStaticFile(url: file.url, type: $0) }
         }
-        return whole.staticFiles.isEmpty ? nil : whole
     }
 
     /// The type of a media file: as it was said, else by the last part of the path of its URL; empty where neither tells.

@@ -390,6 +390,6 @@ extension JournalEntry {
 extension AdvertisementContent {
     fileprivate var approximateBytes: Int {
         512 + self.title.utf8.count + self.text.utf8.count + self.media.reduce(0) { $0 + 64 + $1.url.utf8.count }
-            + self.trackers.reduce(0) { $0 + 64 + $1.url.utf8.count }
+            + self.trackers.reduce(0) { $0 + 64 + $1.url.utf8.count } + self.supplements.memoryBytes
     }
 }

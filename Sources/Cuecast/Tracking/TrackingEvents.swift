@@ -281,7 +281,9 @@ private struct Telling {
                     podSequence: advertisement.podPosition.index,
                     assetURI: advertisement.audioFileURL,
                     adType: advertisement.adType,
-                    isSkippable: advertisement.skipOffset != nil
+                    isSkippable: advertisement.skipOffset != nil,
+                    adServingID: advertisement.adServingID,
+                    universalIDs: advertisement.universalIDs.map { "\($0.registry) \($0.value)" }
                 )
             )
         )

@@ -31,6 +31,10 @@ struct TrackingMacros: Sendable {
         /// `audio`, `video` or `hybrid`; `nil`: not known.
         var adType: String?
         var isSkippable: Bool
+        /// As the ad server gave it; `nil`: it gave none.
+        var adServingID: String?
+        /// Each with its registry before it, and a space between.
+        var universalIDs: [String] = []
     }
 
     let facts: Facts
@@ -42,11 +46,11 @@ struct TrackingMacros: Sendable {
 
     /// Names whose value this client cannot know, or that have none for the URLs of an advertisement that plays.
     private static let unknown: Set<String> = [
-        "ADCATEGORIES", "ADSERVINGID", "APIFRAMEWORKS", "BLOCKEDADCATEGORIES", "BREAKMAXADLENGTH", "BREAKMAXADS",
+        "ADCATEGORIES", "APIFRAMEWORKS", "BLOCKEDADCATEGORIES", "BREAKMAXADLENGTH", "BREAKMAXADS",
         "BREAKMAXDURATION", "BREAKMINADLENGTH", "BREAKMINDURATION", "BREAKPOSITION", "CLICKPOS", "CLICKTYPE",
         "CONTENTID", "CONTENTPLAYHEAD", "CONTENTURI", "DOMAIN", "EXTENSIONS", "MEDIAMIME", "MEDIAPLAYHEAD",
         "OMIDPARTNER", "PLACEMENTTYPE", "PLAYERCAPABILITIES", "PLAYERSIZE", "REASON", "SERVERUA", "STOREID", "STOREURL",
-        "TRANSACTIONID", "UNIVERSALADID", "VASTVERSIONS", "VERIFICATIONVENDORS",
+        "TRANSACTIONID", "VASTVERSIONS", "VERIFICATIONVENDORS",
     ]
 
     /// Names whose value tells the listener's identity or location: never given away.
@@ -113,6 +117,10 @@ struct TrackingMacros: Sendable {
         case "PODSEQUENCE": return String(self.facts.podSequence)
         case "PLAYERSTATE": return self.facts.isMuted ? "muted" : ""
         case "INVENTORYSTATE": return self.facts.isSkippable ? "skippable" : "-1"
+        case "ADSERVINGID": return self.facts.adServingID.map { Self.encoded($0) } ?? "-1"
+        case "UNIVERSALADID":
+            let ids = self.facts.universalIDs.map { Self.encoded($0) }
+            return ids.isEmpty ? "-1" : ids.joined(separator: ",")
         // The listener's device calls, and no server on its behalf.
         case "SERVERSIDE": return "0"
         case "CLIENTUA", "DEVICEUA": return Self.encoded(self.userAgent)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+public import AdFormats
+import BreakDocuments
 package import CuecastWire
 
 /// One ad of a break, as the broadcaster describes it and players receive it.
@@ -92,8 +94,20 @@ public struct AdvertisementDescription: Hashable, Sendable {
     public var clickThroughURL: String?
     /// A picture to show beside the ad.
     public var banner: Banner?
-    /// The tracking calls that players make; at most 128.
+    /// The tracking calls that players make; at most 128, with those of icons and verifications.
     public var trackers: [Tracker]
+    /// Names of the creative that are the same in all systems; at most 8.
+    public var universalIDs: [AdContent.UniversalID]
+    /// The identifier of this serving, as the ad server gave it.
+    public var adServingID: String?
+    /// Code of third parties that measures how the ad is seen and heard; at most 16. The app decides whether it runs any.
+    public var verifications: [AdVerification]
+    /// Icons of industry programmes to show over the ad; at most 8. One without a picture is left out.
+    public var icons: [AdIcon]
+    /// The captions of the ad; at most 32.
+    public var captionFiles: [AdCaptionFile]
+    /// The ad in the best quality, for those who make encodings of their own; at most 8.
+    public var mezzanines: [AdMediaFile]
 
     /// An ad with what every ad has; set the other properties as needed.
     ///
@@ -108,6 +122,11 @@ public struct AdvertisementDescription: Hashable, Sendable {
         self.duration = duration
         self.media = media
         self.trackers = []
+        self.universalIDs = []
+        self.verifications = []
+        self.icons = []
+        self.captionFiles = []
+        self.mezzanines = []
     }
 }
 
@@ -135,6 +154,7 @@ extension AdvertisementDescription {
                 trackers: self.trackers.map { .init(event: $0.event, url: $0.url, offset: $0.offset) }
             )
             for file in self.media { content.media.append(try file.wire) }
+            content.supplements = AdvertisementContent.Supplements(self.document)
             do throws(WireError) {
                 try content.cutTimes()
             } catch {
@@ -158,6 +178,26 @@ extension AdvertisementDescription {
         self.clickThroughURL = content.clickThroughURL.orNil
         self.banner = content.banner.map { Banner($0) }
         self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
+        var document = self.document
+        document.add(content.supplements)
+        self.universalIDs = document.universalIDs
+        self.adServingID = document.adServingID
+        self.verifications = document.verifications
+        self.icons = document.icons
+        self.captionFiles = document.captionFiles
+        self.mezzanines = document.mezzanines
+    }
+
+    /// The parts that are for others than the player, as a document has them.
+    private var document: AdContent {
+        var ad = AdContent(id: self.id, title: self.title, durationMilliseconds: 1, mediaFiles: [])
+        ad.universalIDs = self.universalIDs
+        ad.adServingID = self.adServingID
+        ad.verifications = self.verifications
+        ad.icons = self.icons
+        ad.captionFiles = self.captionFiles
+        ad.mezzanines = self.mezzanines
+        return ad
     }
 }
 

@@ -22,57 +22,253 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-nonisolated struct Cuecast_V1_Advertisement: Sendable {
+nonisolated struct Cuecast_V1_Advertisement: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// The key of the advertisement in its break; 1 to 128 bytes.
-  var id: String = String()
+  var id: String {
+    get {_storage._id}
+    set {_uniqueStorage()._id = newValue}
+  }
 
-  var title: String = String()
+  var title: String {
+    get {_storage._title}
+    set {_uniqueStorage()._title = newValue}
+  }
 
-  var description_p: String = String()
+  var description_p: String {
+    get {_storage._description_p}
+    set {_uniqueStorage()._description_p = newValue}
+  }
 
-  var advertiser: String = String()
+  var advertiser: String {
+    get {_storage._advertiser}
+    set {_uniqueStorage()._advertiser = newValue}
+  }
 
   /// How long it plays; 1 ms to 1 h.
-  var durationMs: UInt32 = 0
+  var durationMs: UInt32 {
+    get {_storage._durationMs}
+    set {_uniqueStorage()._durationMs = newValue}
+  }
 
   /// From when on the listener may skip it; absent: never.
   var skipOffsetMs: UInt32 {
-    get {_skipOffsetMs ?? 0}
-    set {_skipOffsetMs = newValue}
+    get {_storage._skipOffsetMs ?? 0}
+    set {_uniqueStorage()._skipOffsetMs = newValue}
   }
   /// Returns true if `skipOffsetMs` has been explicitly set.
-  var hasSkipOffsetMs: Bool {self._skipOffsetMs != nil}
+  var hasSkipOffsetMs: Bool {_storage._skipOffsetMs != nil}
   /// Clears the value of `skipOffsetMs`. Subsequent reads from it will return its default value.
-  mutating func clearSkipOffsetMs() {self._skipOffsetMs = nil}
+  mutating func clearSkipOffsetMs() {_uniqueStorage()._skipOffsetMs = nil}
 
   /// The same advertisement in several encodings; at least one.
-  var media: [Cuecast_V1_MediaFile] = []
+  var media: [Cuecast_V1_MediaFile] {
+    get {_storage._media}
+    set {_uniqueStorage()._media = newValue}
+  }
 
   /// What opens when the listener acts on the advertisement.
-  var clickThroughURL: String = String()
+  var clickThroughURL: String {
+    get {_storage._clickThroughURL}
+    set {_uniqueStorage()._clickThroughURL = newValue}
+  }
 
   var banner: Cuecast_V1_Banner {
-    get {_banner ?? Cuecast_V1_Banner()}
-    set {_banner = newValue}
+    get {_storage._banner ?? Cuecast_V1_Banner()}
+    set {_uniqueStorage()._banner = newValue}
   }
   /// Returns true if `banner` has been explicitly set.
-  var hasBanner: Bool {self._banner != nil}
+  var hasBanner: Bool {_storage._banner != nil}
   /// Clears the value of `banner`. Subsequent reads from it will return its default value.
-  mutating func clearBanner() {self._banner = nil}
+  mutating func clearBanner() {_uniqueStorage()._banner = nil}
 
   /// What the player calls when something happens, where the app has turned tracking on.
+  var trackers: [Cuecast_V1_Tracker] {
+    get {_storage._trackers}
+    set {_uniqueStorage()._trackers = newValue}
+  }
+
+  /// Names of the creative that are the same in all systems (VAST 4.3 section 3.7.1); at most 8.
+  var universalIds: [Cuecast_V1_UniversalID] {
+    get {_storage._universalIds}
+    set {_uniqueStorage()._universalIds = newValue}
+  }
+
+  /// The identifier of this serving, as the ad server gave it (VAST 4.3 section 3.4.3).
+  var adServingID: String {
+    get {_storage._adServingID}
+    set {_uniqueStorage()._adServingID = newValue}
+  }
+
+  /// Code that measures for others how the advertisement is seen and heard (VAST 4.3 section 3.16); at most 16. The app
+  /// decides whether it runs any.
+  var verifications: [Cuecast_V1_Verification] {
+    get {_storage._verifications}
+    set {_uniqueStorage()._verifications = newValue}
+  }
+
+  /// Icons of industry programmes to show over the advertisement (VAST 4.3 section 3.11); at most 8.
+  var icons: [Cuecast_V1_Icon] {
+    get {_storage._icons}
+    set {_uniqueStorage()._icons = newValue}
+  }
+
+  /// The captions (VAST 4.3 section 3.9.4); at most 32.
+  var captions: [Cuecast_V1_CaptionFile] {
+    get {_storage._captions}
+    set {_uniqueStorage()._captions = newValue}
+  }
+
+  /// The advertisement in the best quality, for those who make encodings of their own (VAST 4.3 section 3.9.2); at most 8.
+  var mezzanines: [Cuecast_V1_MediaFile] {
+    get {_storage._mezzanines}
+    set {_uniqueStorage()._mezzanines = newValue}
+  }
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+nonisolated struct Cuecast_V1_UniversalID: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// For instance ad-id.org.
+  var registry: String = String()
+
+  var value: String = String()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_Verification: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The company, as a key of its own, for instance company.com-omid.
+  var vendor: String = String()
+
+  /// The same code in several forms; 1 to 8.
+  var resources: [Cuecast_V1_VerificationResource] = []
+
+  /// What the code gets, as the ad server wrote it; at most 8 KiB.
+  var parameters: String = String()
+
+  /// What the player calls where the code is not run: the event verificationNotExecuted.
+  var trackers: [Cuecast_V1_Tracker] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_VerificationResource: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var url: String = String()
+
+  /// The framework that the code needs, for instance omid.
+  var apiFramework: String = String()
+
+  /// Whether it is no JavaScript, but of `type`.
+  var executable: Bool = false
+
+  var type: String = String()
+
+  /// JavaScript that also works where no browser is.
+  var browserOptional: Bool = false
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_Icon: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The programme, for instance AdChoices.
+  var program: String = String()
+
+  var imageURL: String = String()
+
+  /// MIME type.
+  var type: String = String()
+
+  var width: UInt32 = 0
+
+  var height: UInt32 = 0
+
+  /// Pixels, or left or right.
+  var xPosition: String = String()
+
+  /// Pixels, or top or bottom.
+  var yPosition: String = String()
+
+  /// From when on it is shown; absent: from the start.
+  var offsetMs: UInt32 {
+    get {_offsetMs ?? 0}
+    set {_offsetMs = newValue}
+  }
+  /// Returns true if `offsetMs` has been explicitly set.
+  var hasOffsetMs: Bool {self._offsetMs != nil}
+  /// Clears the value of `offsetMs`. Subsequent reads from it will return its default value.
+  mutating func clearOffsetMs() {self._offsetMs = nil}
+
+  /// How long it is shown; absent: until the end.
+  var durationMs: UInt32 {
+    get {_durationMs ?? 0}
+    set {_durationMs = newValue}
+  }
+  /// Returns true if `durationMs` has been explicitly set.
+  var hasDurationMs: Bool {self._durationMs != nil}
+  /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDurationMs() {self._durationMs = nil}
+
+  var alternativeText: String = String()
+
+  var targetURL: String = String()
+
+  /// The events iconView and iconClick.
   var trackers: [Cuecast_V1_Tracker] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _skipOffsetMs: UInt32? = nil
-  fileprivate var _banner: Cuecast_V1_Banner? = nil
+  fileprivate var _offsetMs: UInt32? = nil
+  fileprivate var _durationMs: UInt32? = nil
+}
+
+nonisolated struct Cuecast_V1_CaptionFile: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var url: String = String()
+
+  /// MIME type, for instance text/vtt.
+  var type: String = String()
+
+  /// As RFC 5646 names it, for instance en.
+  var language: String = String()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_MediaFile: Sendable {
@@ -157,7 +353,182 @@ fileprivate nonisolated let _protobuf_package = "cuecast.v1"
 
 nonisolated extension Cuecast_V1_Advertisement: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Advertisement"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}title\0\u{1}description\0\u{1}advertiser\0\u{3}duration_ms\0\u{3}skip_offset_ms\0\u{1}media\0\u{3}click_through_url\0\u{1}banner\0\u{1}trackers\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}title\0\u{1}description\0\u{1}advertiser\0\u{3}duration_ms\0\u{3}skip_offset_ms\0\u{1}media\0\u{3}click_through_url\0\u{1}banner\0\u{1}trackers\0\u{3}universal_ids\0\u{3}ad_serving_id\0\u{1}verifications\0\u{1}icons\0\u{1}captions\0\u{1}mezzanines\0")
+
+  fileprivate class _StorageClass {
+    var _id: String = String()
+    var _title: String = String()
+    var _description_p: String = String()
+    var _advertiser: String = String()
+    var _durationMs: UInt32 = 0
+    var _skipOffsetMs: UInt32? = nil
+    var _media: [Cuecast_V1_MediaFile] = []
+    var _clickThroughURL: String = String()
+    var _banner: Cuecast_V1_Banner? = nil
+    var _trackers: [Cuecast_V1_Tracker] = []
+    var _universalIds: [Cuecast_V1_UniversalID] = []
+    var _adServingID: String = String()
+    var _verifications: [Cuecast_V1_Verification] = []
+    var _icons: [Cuecast_V1_Icon] = []
+    var _captions: [Cuecast_V1_CaptionFile] = []
+    var _mezzanines: [Cuecast_V1_MediaFile] = []
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _id = source._id
+      _title = source._title
+      _description_p = source._description_p
+      _advertiser = source._advertiser
+      _durationMs = source._durationMs
+      _skipOffsetMs = source._skipOffsetMs
+      _media = source._media
+      _clickThroughURL = source._clickThroughURL
+      _banner = source._banner
+      _trackers = source._trackers
+      _universalIds = source._universalIds
+      _adServingID = source._adServingID
+      _verifications = source._verifications
+      _icons = source._icons
+      _captions = source._captions
+      _mezzanines = source._mezzanines
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._id) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._title) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._description_p) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._advertiser) }()
+        case 5: try { try decoder.decodeSingularUInt32Field(value: &_storage._durationMs) }()
+        case 6: try { try decoder.decodeSingularUInt32Field(value: &_storage._skipOffsetMs) }()
+        case 7: try { try decoder.decodeRepeatedMessageField(value: &_storage._media) }()
+        case 8: try { try decoder.decodeSingularStringField(value: &_storage._clickThroughURL) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._banner) }()
+        case 10: try { try decoder.decodeRepeatedMessageField(value: &_storage._trackers) }()
+        case 11: try { try decoder.decodeRepeatedMessageField(value: &_storage._universalIds) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._adServingID) }()
+        case 13: try { try decoder.decodeRepeatedMessageField(value: &_storage._verifications) }()
+        case 14: try { try decoder.decodeRepeatedMessageField(value: &_storage._icons) }()
+        case 15: try { try decoder.decodeRepeatedMessageField(value: &_storage._captions) }()
+        case 16: try { try decoder.decodeRepeatedMessageField(value: &_storage._mezzanines) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._id.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._id, fieldNumber: 1)
+      }
+      if !_storage._title.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._title, fieldNumber: 2)
+      }
+      if !_storage._description_p.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._description_p, fieldNumber: 3)
+      }
+      if !_storage._advertiser.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._advertiser, fieldNumber: 4)
+      }
+      if _storage._durationMs != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._durationMs, fieldNumber: 5)
+      }
+      try { if let v = _storage._skipOffsetMs {
+        try visitor.visitSingularUInt32Field(value: v, fieldNumber: 6)
+      } }()
+      if !_storage._media.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._media, fieldNumber: 7)
+      }
+      if !_storage._clickThroughURL.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._clickThroughURL, fieldNumber: 8)
+      }
+      try { if let v = _storage._banner {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
+      if !_storage._trackers.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._trackers, fieldNumber: 10)
+      }
+      if !_storage._universalIds.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._universalIds, fieldNumber: 11)
+      }
+      if !_storage._adServingID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._adServingID, fieldNumber: 12)
+      }
+      if !_storage._verifications.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._verifications, fieldNumber: 13)
+      }
+      if !_storage._icons.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._icons, fieldNumber: 14)
+      }
+      if !_storage._captions.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._captions, fieldNumber: 15)
+      }
+      if !_storage._mezzanines.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._mezzanines, fieldNumber: 16)
+      }
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Advertisement, rhs: Cuecast_V1_Advertisement) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._id != rhs_storage._id {return false}
+        if _storage._title != rhs_storage._title {return false}
+        if _storage._description_p != rhs_storage._description_p {return false}
+        if _storage._advertiser != rhs_storage._advertiser {return false}
+        if _storage._durationMs != rhs_storage._durationMs {return false}
+        if _storage._skipOffsetMs != rhs_storage._skipOffsetMs {return false}
+        if _storage._media != rhs_storage._media {return false}
+        if _storage._clickThroughURL != rhs_storage._clickThroughURL {return false}
+        if _storage._banner != rhs_storage._banner {return false}
+        if _storage._trackers != rhs_storage._trackers {return false}
+        if _storage._universalIds != rhs_storage._universalIds {return false}
+        if _storage._adServingID != rhs_storage._adServingID {return false}
+        if _storage._verifications != rhs_storage._verifications {return false}
+        if _storage._icons != rhs_storage._icons {return false}
+        if _storage._captions != rhs_storage._captions {return false}
+        if _storage._mezzanines != rhs_storage._mezzanines {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_UniversalID: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".UniversalID"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}registry\0\u{1}value\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -165,16 +536,148 @@ nonisolated extension Cuecast_V1_Advertisement: SwiftProtobuf.Message, SwiftProt
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.id) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.title) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.description_p) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.advertiser) }()
-      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.durationMs) }()
-      case 6: try { try decoder.decodeSingularUInt32Field(value: &self._skipOffsetMs) }()
-      case 7: try { try decoder.decodeRepeatedMessageField(value: &self.media) }()
-      case 8: try { try decoder.decodeSingularStringField(value: &self.clickThroughURL) }()
-      case 9: try { try decoder.decodeSingularMessageField(value: &self._banner) }()
-      case 10: try { try decoder.decodeRepeatedMessageField(value: &self.trackers) }()
+      case 1: try { try decoder.decodeSingularStringField(value: &self.registry) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.value) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.registry.isEmpty {
+      try visitor.visitSingularStringField(value: self.registry, fieldNumber: 1)
+    }
+    if !self.value.isEmpty {
+      try visitor.visitSingularStringField(value: self.value, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_UniversalID, rhs: Cuecast_V1_UniversalID) -> Bool {
+    if lhs.registry != rhs.registry {return false}
+    if lhs.value != rhs.value {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_Verification: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Verification"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}vendor\0\u{1}resources\0\u{1}parameters\0\u{1}trackers\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.vendor) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.resources) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.parameters) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.trackers) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.vendor.isEmpty {
+      try visitor.visitSingularStringField(value: self.vendor, fieldNumber: 1)
+    }
+    if !self.resources.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.resources, fieldNumber: 2)
+    }
+    if !self.parameters.isEmpty {
+      try visitor.visitSingularStringField(value: self.parameters, fieldNumber: 3)
+    }
+    if !self.trackers.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.trackers, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Verification, rhs: Cuecast_V1_Verification) -> Bool {
+    if lhs.vendor != rhs.vendor {return false}
+    if lhs.resources != rhs.resources {return false}
+    if lhs.parameters != rhs.parameters {return false}
+    if lhs.trackers != rhs.trackers {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_VerificationResource: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".VerificationResource"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}url\0\u{3}api_framework\0\u{1}executable\0\u{1}type\0\u{3}browser_optional\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.url) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.apiFramework) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.executable) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.type) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.browserOptional) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.url.isEmpty {
+      try visitor.visitSingularStringField(value: self.url, fieldNumber: 1)
+    }
+    if !self.apiFramework.isEmpty {
+      try visitor.visitSingularStringField(value: self.apiFramework, fieldNumber: 2)
+    }
+    if self.executable != false {
+      try visitor.visitSingularBoolField(value: self.executable, fieldNumber: 3)
+    }
+    if !self.type.isEmpty {
+      try visitor.visitSingularStringField(value: self.type, fieldNumber: 4)
+    }
+    if self.browserOptional != false {
+      try visitor.visitSingularBoolField(value: self.browserOptional, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_VerificationResource, rhs: Cuecast_V1_VerificationResource) -> Bool {
+    if lhs.url != rhs.url {return false}
+    if lhs.apiFramework != rhs.apiFramework {return false}
+    if lhs.executable != rhs.executable {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.browserOptional != rhs.browserOptional {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_Icon: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Icon"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}program\0\u{3}image_url\0\u{1}type\0\u{1}width\0\u{1}height\0\u{3}x_position\0\u{3}y_position\0\u{3}offset_ms\0\u{3}duration_ms\0\u{3}alternative_text\0\u{3}target_url\0\u{1}trackers\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.program) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.imageURL) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.type) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.width) }()
+      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.height) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.xPosition) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.yPosition) }()
+      case 8: try { try decoder.decodeSingularUInt32Field(value: &self._offsetMs) }()
+      case 9: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self.alternativeText) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.targetURL) }()
+      case 12: try { try decoder.decodeRepeatedMessageField(value: &self.trackers) }()
       default: break
       }
     }
@@ -185,50 +688,98 @@ nonisolated extension Cuecast_V1_Advertisement: SwiftProtobuf.Message, SwiftProt
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.id.isEmpty {
-      try visitor.visitSingularStringField(value: self.id, fieldNumber: 1)
+    if !self.program.isEmpty {
+      try visitor.visitSingularStringField(value: self.program, fieldNumber: 1)
     }
-    if !self.title.isEmpty {
-      try visitor.visitSingularStringField(value: self.title, fieldNumber: 2)
+    if !self.imageURL.isEmpty {
+      try visitor.visitSingularStringField(value: self.imageURL, fieldNumber: 2)
     }
-    if !self.description_p.isEmpty {
-      try visitor.visitSingularStringField(value: self.description_p, fieldNumber: 3)
+    if !self.type.isEmpty {
+      try visitor.visitSingularStringField(value: self.type, fieldNumber: 3)
     }
-    if !self.advertiser.isEmpty {
-      try visitor.visitSingularStringField(value: self.advertiser, fieldNumber: 4)
+    if self.width != 0 {
+      try visitor.visitSingularUInt32Field(value: self.width, fieldNumber: 4)
     }
-    if self.durationMs != 0 {
-      try visitor.visitSingularUInt32Field(value: self.durationMs, fieldNumber: 5)
+    if self.height != 0 {
+      try visitor.visitSingularUInt32Field(value: self.height, fieldNumber: 5)
     }
-    try { if let v = self._skipOffsetMs {
-      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 6)
+    if !self.xPosition.isEmpty {
+      try visitor.visitSingularStringField(value: self.xPosition, fieldNumber: 6)
+    }
+    if !self.yPosition.isEmpty {
+      try visitor.visitSingularStringField(value: self.yPosition, fieldNumber: 7)
+    }
+    try { if let v = self._offsetMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 8)
     } }()
-    if !self.media.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.media, fieldNumber: 7)
-    }
-    if !self.clickThroughURL.isEmpty {
-      try visitor.visitSingularStringField(value: self.clickThroughURL, fieldNumber: 8)
-    }
-    try { if let v = self._banner {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    try { if let v = self._durationMs {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 9)
     } }()
+    if !self.alternativeText.isEmpty {
+      try visitor.visitSingularStringField(value: self.alternativeText, fieldNumber: 10)
+    }
+    if !self.targetURL.isEmpty {
+      try visitor.visitSingularStringField(value: self.targetURL, fieldNumber: 11)
+    }
     if !self.trackers.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.trackers, fieldNumber: 10)
+      try visitor.visitRepeatedMessageField(value: self.trackers, fieldNumber: 12)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  static func ==(lhs: Cuecast_V1_Advertisement, rhs: Cuecast_V1_Advertisement) -> Bool {
-    if lhs.id != rhs.id {return false}
-    if lhs.title != rhs.title {return false}
-    if lhs.description_p != rhs.description_p {return false}
-    if lhs.advertiser != rhs.advertiser {return false}
-    if lhs.durationMs != rhs.durationMs {return false}
-    if lhs._skipOffsetMs != rhs._skipOffsetMs {return false}
-    if lhs.media != rhs.media {return false}
-    if lhs.clickThroughURL != rhs.clickThroughURL {return false}
-    if lhs._banner != rhs._banner {return false}
+  static func ==(lhs: Cuecast_V1_Icon, rhs: Cuecast_V1_Icon) -> Bool {
+    if lhs.program != rhs.program {return false}
+    if lhs.imageURL != rhs.imageURL {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.width != rhs.width {return false}
+    if lhs.height != rhs.height {return false}
+    if lhs.xPosition != rhs.xPosition {return false}
+    if lhs.yPosition != rhs.yPosition {return false}
+    if lhs._offsetMs != rhs._offsetMs {return false}
+    if lhs._durationMs != rhs._durationMs {return false}
+    if lhs.alternativeText != rhs.alternativeText {return false}
+    if lhs.targetURL != rhs.targetURL {return false}
     if lhs.trackers != rhs.trackers {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_CaptionFile: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".CaptionFile"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}url\0\u{1}type\0\u{1}language\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.url) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.type) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.language) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.url.isEmpty {
+      try visitor.visitSingularStringField(value: self.url, fieldNumber: 1)
+    }
+    if !self.type.isEmpty {
+      try visitor.visitSingularStringField(value: self.type, fieldNumber: 2)
+    }
+    if !self.language.isEmpty {
+      try visitor.visitSingularStringField(value: self.language, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_CaptionFile, rhs: Cuecast_V1_CaptionFile) -> Bool {
+    if lhs.url != rhs.url {return false}
+    if lhs.type != rhs.type {return false}
+    if lhs.language != rhs.language {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

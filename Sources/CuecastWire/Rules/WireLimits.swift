@@ -23,8 +23,22 @@ package enum WireLimits {
     package static let valuesPerConditionMax = 64
     /// The most media files of one advertisement.
     package static let mediaFilesPerAdvertisementMax = 32
-    /// The most tracking URLs of one advertisement.
+    /// The most tracking URLs of one advertisement, with those of its icons and verifications.
     package static let trackersPerAdvertisementMax = 128
+    /// The most universal ids of one advertisement.
+    package static let universalIDsPerAdvertisementMax = 8
+    /// The most verifications of one advertisement.
+    package static let verificationsPerAdvertisementMax = 16
+    /// The most forms of the code of one verification.
+    package static let resourcesPerVerificationMax = 8
+    /// The longest parameters of a verification, in bytes.
+    package static let verificationParametersBytesMax = 8_192
+    /// The most icons of one advertisement.
+    package static let iconsPerAdvertisementMax = 8
+    /// The most caption files of one advertisement.
+    package static let captionFilesPerAdvertisementMax = 32
+    /// The most mezzanines of one advertisement.
+    package static let mezzaninesPerAdvertisementMax = 8
     /// The longest title, description and other text of an advertisement, in bytes each.
     package static let textBytesMax = 2_048
     /// The longest URL, in bytes.

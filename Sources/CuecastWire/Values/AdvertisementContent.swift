@@ -89,6 +89,7 @@ package struct AdvertisementContent: Hashable, Sendable {
     package var clickThroughURL: String
     package var banner: Banner?
     package var trackers: [Tracker]
+    package var supplements = Supplements()
 
     package init(
         id: AdvertisementID,
@@ -116,8 +117,8 @@ package struct AdvertisementContent: Hashable, Sendable {
 }
 
 extension AdvertisementContent {
-    /// The content that reports and repeats need when the advertisement can no longer be played: all but one media file, tracking
-    /// and banner are removed.
+    /// The content that reports and repeats need when the advertisement can no longer be played: all but one media file, tracking,
+    /// banner and supplements are removed.
     package var condensed: AdvertisementContent {
         AdvertisementContent(
             id: self.id,
@@ -149,6 +150,7 @@ extension AdvertisementContent {
         for index in self.trackers.indices {
             self.trackers[index].offset = try self.trackers[index].offset?.wholeMilliseconds(field: "tracker offset")
         }
+        try self.supplements.cutTimes()
     }
 
     fileprivate mutating func check() throws(WireError) {
@@ -182,10 +184,11 @@ extension AdvertisementContent {
         try self.banner?.check()
         try requireAtMost(
             WireLimits.trackersPerAdvertisementMax,
-            self.trackers.count,
+            self.trackers.count + self.supplements.trackerCount,
             limit: "trackersPerAdvertisementMax"
         )
         for index in self.trackers.indices { try self.trackers[index].check() }
+        try self.supplements.check()
     }
 
     /// A list of advertisements as it is kept, with the rules for the whole list: not empty, not too many, no id twice.
@@ -218,7 +221,7 @@ extension AdvertisementContent {
 }
 
 extension AdvertisementContent.MediaFile {
-    fileprivate mutating func check() throws(WireError) {
+    mutating func check() throws(WireError) {
         self.url = try requireURL(self.url, field: "media url")
         try requireText(self.type, field: "media type")
         try requireText(self.codec, field: "media codec")
@@ -235,7 +238,7 @@ extension AdvertisementContent.Banner {
 }
 
 extension AdvertisementContent.Tracker {
-    fileprivate mutating func check() throws(WireError) {
+    mutating func check() throws(WireError) {
         try requireText(self.event, field: "tracker event")
         guard !self.event.isEmpty else { throw .invalid(field: "tracker event", rule: "it is empty") }
         self.url = try requireURL(self.url, field: "tracker url")
@@ -260,6 +263,7 @@ extension AdvertisementContent {
             banner: wire.hasBanner ? Banner(wire: wire.banner) : nil,
             trackers: wire.trackers.map { Tracker(wire: $0) }
         )
+        self.supplements = Supplements(wire: wire)
     }
 
     var wire: Cuecast_V1_Advertisement {
@@ -274,6 +278,7 @@ extension AdvertisementContent {
             $0.clickThroughURL = self.clickThroughURL
             if let banner = self.banner { $0.banner = banner.wire }
             $0.trackers = self.trackers.map(\.wire)
+            self.supplements.put(into: &$0)
         }
     }
 
@@ -360,12 +365,13 @@ extension AdvertisementContent {
         count += EncodedSize.text(self.clickThroughURL)
         if let banner { count += EncodedSize.message(banner.encodedByteCount) }
         for tracker in self.trackers { count += EncodedSize.message(tracker.encodedByteCount) }
+        count += self.supplements.encodedByteCount
         return count
     }
 }
 
 extension AdvertisementContent.MediaFile {
-    fileprivate var encodedByteCount: Int {
+    var encodedByteCount: Int {
         EncodedSize.text(self.url) + EncodedSize.text(self.type) + EncodedSize.number(self.bitrateKilobitsPerSecond)
             + EncodedSize.number(self.width) + EncodedSize.number(self.height) + EncodedSize.text(self.codec)
             + EncodedSize.flag(self.streaming)
@@ -380,7 +386,7 @@ extension AdvertisementContent.Banner {
 }
 
 extension AdvertisementContent.Tracker {
-    fileprivate var encodedByteCount: Int {
+    var encodedByteCount: Int {
         EncodedSize.text(self.event) + EncodedSize.text(self.url)
             + (self.offset.map { EncodedSize.present($0.inMilliseconds) } ?? 0)
     }

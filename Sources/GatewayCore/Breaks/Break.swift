@@ -401,6 +401,7 @@ extension AdvertisementContent {
         if let banner = self.banner {
             bytes += banner.imageURL.utf8.count + banner.targetURL.utf8.count + banner.alternativeText.utf8.count
         }
+        bytes += self.supplements.memoryBytes
         return bytes
     }
 }

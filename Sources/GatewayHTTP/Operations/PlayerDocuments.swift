@@ -133,7 +133,8 @@ extension PlayerBreak {
             // Ads with a sequence are a pod (VAST 4.2 section 3.3.1), which a wrapper that allows one ad does not take.
             ad.sequence = self.advertisements.count > 1 ? index + 1 : nil
             ad.adSystem = "Cuecast"
-            ad.adServingID = self.keys.servingID(of: self.delivery, ordinal: self.ordinal(index))
+            // The ad server's own one is the one that its logs have (VAST 4.2 section 3.4.3).
+            ad.adServingID = ad.adServingID ?? self.keys.servingID(of: self.delivery, ordinal: self.ordinal(index))
             var events: [AdTracker] = []
             for kind in TrackingKind.allCases {
                 let url = try self.trackingURL(kind, index)

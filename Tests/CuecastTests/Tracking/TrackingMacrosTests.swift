@@ -68,6 +68,19 @@ struct TrackingMacrosTests {
         #expect(unknown.replaced(in: url) == "https://t.example/-1-1-1-1-1")
     }
 
+    @Test func `identifiers of the ad server are told where it gave them`() {
+        let known = macros {
+            $0.adServingID = "a532d16d/1"
+            $0.universalIDs = ["ad-id.org CNPA0484000H", "other x,y"]
+        }
+        #expect(known.replaced(in: "https://t.example/[ADSERVINGID]") == "https://t.example/a532d16d%2F1")
+        #expect(
+            known.replaced(in: "https://t.example/[UNIVERSALADID]")
+                == "https://t.example/ad-id.org%20CNPA0484000H,other%20x%2Cy"
+        )
+        #expect(macros().replaced(in: "https://t.example/[ADSERVINGID][UNIVERSALADID]") == "https://t.example/-1-1")
+    }
+
     @Test func `the error's code and the player's state are told`() {
         let failing = macros {
             $0.errorCode = 405

@@ -4,7 +4,7 @@
 // DO NOT EDIT: made by scripts/generate-javascript from proto/cuecast/v1.
 //
 // Each message is a list of [number, name, type, flags]. A type is a letter of wire.js, the words of an enumeration by number, or the
-// table of another message. Flags: 1 where a field may be absent, 2 where it is repeated.
+// table of another message. Flags: 1 where a field may be absent, 2 where it is repeated, 3 where it is repeated and absent where empty.
 
 export const Position = [
   [1, "epoch", "f"],
@@ -142,6 +142,47 @@ export const Tracker = [
   [3, "offsetMs", "u", 1],
 ];
 
+export const UniversalID = [
+  [1, "registry", "s"],
+  [2, "value", "s"],
+];
+
+export const VerificationResource = [
+  [1, "url", "s"],
+  [2, "apiFramework", "s", 1],
+  [3, "executable", "?", 1],
+  [4, "type", "s", 1],
+  [5, "browserOptional", "?", 1],
+];
+
+export const Verification = [
+  [1, "vendor", "s", 1],
+  [2, "resources", VerificationResource, 2],
+  [3, "parameters", "s", 1],
+  [4, "trackers", Tracker, 3],
+];
+
+export const Icon = [
+  [1, "program", "s", 1],
+  [2, "imageUrl", "s"],
+  [3, "type", "s", 1],
+  [4, "width", "u", 1],
+  [5, "height", "u", 1],
+  [6, "xPosition", "s", 1],
+  [7, "yPosition", "s", 1],
+  [8, "offsetMs", "u", 1],
+  [9, "durationMs", "u", 1],
+  [10, "alternativeText", "s", 1],
+  [11, "targetUrl", "s", 1],
+  [12, "trackers", Tracker, 3],
+];
+
+export const CaptionFile = [
+  [1, "url", "s"],
+  [2, "type", "s", 1],
+  [3, "language", "s", 1],
+];
+
 export const Advertisement = [
   [1, "id", "s"],
   [2, "title", "s"],
@@ -153,6 +194,12 @@ export const Advertisement = [
   [8, "clickThroughUrl", "s", 1],
   [9, "banner", Banner, 1],
   [10, "trackers", Tracker, 2],
+  [11, "universalIds", UniversalID, 3],
+  [12, "adServingId", "s", 1],
+  [13, "verifications", Verification, 3],
+  [14, "icons", Icon, 3],
+  [15, "captions", CaptionFile, 3],
+  [16, "mezzanines", MediaFile, 3],
 ];
 
 export const Batch = [

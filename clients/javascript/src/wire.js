@@ -92,7 +92,7 @@ export function decode(table, bytes, into) {
       continue;
     }
     const [, name, type, flags] = field;
-    if (flags === 2) message[name].push(reader.value(type));
+    if (flags & 2) (message[name] ??= []).push(reader.value(type));
     else message[name] = reader.value(type, message[name]);
   }
   return message;
@@ -127,7 +127,7 @@ export function encode(table, message) {
     const value = message[name];
     if (value === undefined || value === null) continue;
     if (type === "m") for (const [key, each] of Object.entries(value)) put(number, MAP, { key, value: String(each) });
-    else if (flags === 2) for (const each of value) put(number, type, each);
+    else if (flags & 2) for (const each of value) put(number, type, each);
     else if (flags || (type === "b" ? value.length > 0 : value !== DEFAULTS[type])) put(number, type, value);
   }
   return new Uint8Array(bytes);

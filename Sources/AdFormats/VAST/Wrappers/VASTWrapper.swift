@@ -76,6 +76,7 @@ extension VASTWrapper {
     /// Every tracker of every wrapper is called for each ad behind it (VAST 4.3 sections 2.3.4, 2.3.6.2 and 3.3.1). The
     /// specification has no order for them; here the outermost wrapper comes first and the ad itself last, as the documents were
     /// met. A click-through and companions are those of the ad; where it has none, those of the wrapper closest to it (2.3.5.2).
+    /// Verifications and icons of wrappers come behind those of the ad, and as many as there may be are kept.
     ///
     /// - Parameters:
     ///   - content: The ad as its own document has it.
@@ -98,6 +99,9 @@ extension VASTWrapper {
         var customClicks: [AdTracker] = []
         var clickThrough: String?
         var companions: AdContent?
+        var viewability: [AdTracker] = []
+        var verifications: [AdVerification] = []
+        var icons: [[AdIcon]] = []
         var leftOut: [[LeftOut]] = []
         for wrapper in wrappers {
             var gleaner = VASTGleaner(limits: options.limits)
@@ -116,6 +120,9 @@ extension VASTWrapper {
             var reader = VASTAdReader(wrapper.ad, position: 1, options: options)
             var shown = AdContent(id: "", title: "", durationMilliseconds: 1, mediaFiles: [])
             reader.readCompanions(creatives, into: &shown)
+            viewability += reader.readViewability(of: wrapper.element)
+            verifications += reader.readVerifications(of: wrapper.element)
+            icons.append(creatives.flatMap { $0.children(named: "Linear") }.flatMap { reader.readIcons(of: $0) })
             if shown.companions.contains(where: \.hasSomethingToShow) { companions = shown }
             leftOut.append(gleaner.leftOut + reader.leftOut)
         }
@@ -126,11 +133,19 @@ extension VASTWrapper {
         ad.customClicks = customClicks + content.customClicks
         ad.errorURLs = wrappers.flatMap(\.errorURLs) + content.errorURLs
         ad.clickThrough = content.clickThrough ?? clickThrough
+        ad.viewability = viewability + content.viewability
+        ad.verifications = Array((content.verifications + verifications).prefix(max(0, options.limits.verificationsPerAdMax)))
+        // Of several icons of one programme the one closest to the ad is shown (VAST 4.3 section 3.11).
+        for further in icons.reversed() {
+            let known = Set(ad.icons.compactMap { $0.program?.lowercased() })
+            ad.icons += further.filter { icon in icon.program.map { !known.contains($0.lowercased()) } ?? true }
+        }
+        ad.icons = Array(ad.icons.prefix(max(0, options.limits.iconsPerAdMax)))
         if let companions, content.companions.isEmpty {
             ad.companions = companions.companions
             ad.companionsRequired = companions.companionsRequired
         }
-        let trackers = ad.trackers.count
+        let trackers = ad.trackerCount
         guard trackers <= options.limits.trackersPerAdMax else {
             throw .unplayable(.tooManyTrackers(found: trackers, maximum: options.limits.trackersPerAdMax))
         }
