@@ -285,7 +285,7 @@ struct SharedLogBackupTests {
             "ledger.sqlite", "ledger.sqlite-wal", "board.sqlite", "ledger.seal", "copies", "shared-log-forgotten",
         ]
         func put(_ names: [String]) {
-            for name in names { FileManager.default.createFile(atPath: path + "/" + name, contents: Data(name.utf8)) }
+            for name in names { _ = FileManager.default.createFile(atPath: path + "/" + name, contents: Data(name.utf8)) }
         }
         func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: name) }
         let directory = try StoreDirectory(path: path)
