@@ -190,7 +190,9 @@ enum BackupExit {
     static func code(_ error: any Error) -> ExitCode {
         switch error {
         case BackupError.notEmpty: CommandExit.usage
-        case BackupError.damaged, StoreError.damaged, StoreError.mismatch, StoreError.laterSchema: CommandExit.badData
+        case BackupError.damaged, BackupError.incomplete, StoreError.damaged, StoreError.mismatch,
+            StoreError.laterSchema:
+            CommandExit.badData
         default: CommandExit.unavailable
         }
     }

@@ -69,6 +69,21 @@ class SharedLogPermissions(SharedLogCase):
             found = gateway.verified(servers, *settings)
             self.assertTrue(found["right"] and found["boardOffset"], found)
 
+        # A gateway's key is enough for a backup; only the operator brings a log back.
+        self.command("cluster", "backup", "--to", folder.name + "/backup", key=gateway_key, servers=servers)
+        lost = NATSServers(1, more=text)
+        self.addCleanup(lost.close)
+        until("the server keeps streams", lambda: subprocess.run(
+            [BINARY, "cluster", "status", "--servers", lost.addresses, "--set", f"jetstream.credentialsFile={operator_key.file}"],
+            capture_output=True, timeout=max(PATIENCE, 60)).returncode == 1)
+        restore = ("cluster", "restore", "--from", folder.name + "/backup", "--replicas", "1")
+        self.command(*restore, key=gateway_key, servers=lost, code=69)
+        self.command(*restore, key=operator_key, servers=lost)
+        restored = self.gateway(lost, *settings, *quick, keys_of=first)
+        self.reports_agree([restored], "one", {"delivered": 2, "played": 2, "unknown": 0})
+        self.assertEqual(restored.stop(), 0)
+        self.assertTrue(restored.verified(lost, *settings)["right"])
+
         # What is not allowed is refused, to each of them.
         streams = ("cuecast-breaks", "cuecast-acknowledgements-0")
         never = [f"PUB $JS.API.STREAM.{what}.{stream} 0\r\n" for stream in streams

@@ -19,7 +19,7 @@ struct LogTailTests {
 
     @Test
     func `records that follow are taken, and the newest one again is passed over`() throws {
-        var tail = LogTail(head: 0, lane: .breaks)
+        var tail = LogTail(head: 0, places: LanePlaces(LogIdentity(), of: .breaks))
         #expect(tail.nextSequence(compares: true) == 2)
         #expect(try tail.take([self.message(2), self.message(3)]) == 2)
         #expect(tail.head == 2)
@@ -33,7 +33,7 @@ struct LogTailTests {
     @Test
     func `another record at a known offset is a fault, by its bytes and by its time`() throws {
         for other in [self.message(2, [9]), self.message(2, time: "2026-11-28T04:00:01Z")] {
-            var tail = LogTail(head: 0, lane: .breaks)
+            var tail = LogTail(head: 0, places: LanePlaces(LogIdentity(), of: .breaks))
             _ = try tail.take([self.message(2)])
             #expect(throws: LogTail.Fault.self) { try tail.take([other]) }
             #expect(tail.head == 1)
@@ -42,7 +42,7 @@ struct LogTailTests {
 
     @Test
     func `a hole is a fault`() throws {
-        var tail = LogTail(head: 5, lane: .breaks)
+        var tail = LogTail(head: 5, places: LanePlaces(LogIdentity(), of: .breaks))
         #expect(throws: LogTail.Fault.self) { try tail.take([self.message(8)]) }
         #expect(throws: LogTail.Fault.self) { try tail.take([self.message(6)]) }
         #expect(throws: LogTail.Fault.self) { try tail.take([self.message(1)]) }
@@ -50,7 +50,7 @@ struct LogTailTests {
 
     @Test
     func `as many records as may be are kept, and those before are not`() throws {
-        var tail = LogTail(head: 0, lane: .breaks)
+        var tail = LogTail(head: 0, places: LanePlaces(LogIdentity(), of: .breaks))
         let count = UInt64(JetStreamLimits.tailRecordsMax)
         _ = try tail.take((0..<count).map { self.message($0 + 2) })
         #expect(tail.floor == 0)
@@ -63,7 +63,7 @@ struct LogTailTests {
 
     @Test
     func `as many bytes as may be are kept, and one record in every case`() throws {
-        var tail = LogTail(head: 0, lane: .breaks)
+        var tail = LogTail(head: 0, places: LanePlaces(LogIdentity(), of: .breaks))
         let half = [UInt8](repeating: 1, count: JetStreamLimits.tailBytesMax / 2)
         _ = try tail.take([self.message(2, half), self.message(3, half)])
         #expect(tail.floor == 0)
@@ -79,11 +79,11 @@ struct LogTailTests {
         let id = AppendID(origin: .max, number: 7)
         var message = self.message(2, time: "2026-11-28T04:36:07.123456789Z")
         message.append = AppendHeader.text(id)
-        let record = try LogTail.record(message, of: .breaks)
+        let record = try LogTail.record(message, at: LanePlaces(LogIdentity(), of: .breaks))
         #expect(record.mark?.id == id)
         #expect(record.mark?.at == Timestamp(microseconds: 1_795_840_567_123_456))
         message.append = "7"
-        #expect(throws: LogTail.Fault.self) { try LogTail.record(message, of: .breaks) }
+        #expect(throws: LogTail.Fault.self) { try LogTail.record(message, at: LanePlaces(LogIdentity(), of: .breaks)) }
     }
 }
 
@@ -137,14 +137,14 @@ struct StreamGuardTests {
 
     @Test
     func `a stream that is as long as it was, or longer, is fine`() {
-        var guarding = StreamGuard(lane: .breaks, created: 1)
+        var guarding = StreamGuard(LanePlaces(LogIdentity(), of: .breaks), created: 1)
         #expect(guarding.look(at: self.facts(last: 11), seen: 10, elapsed: self.at(0)) == .fine)
         #expect(guarding.look(at: self.facts(last: 99), seen: 10, elapsed: self.at(1)) == .fine)
     }
 
     @Test
     func `a shorter one is doubtful, and lost when it stays so`() {
-        var guarding = StreamGuard(lane: .breaks, created: 1, doubtfulFor: .seconds(10))
+        var guarding = StreamGuard(LanePlaces(LogIdentity(), of: .breaks), created: 1, doubtfulFor: .seconds(10))
         func isDoubtful(_ verdict: StreamGuard.Verdict) -> Bool { if case .doubtful = verdict { true } else { false } }
         func isLost(_ verdict: StreamGuard.Verdict) -> Bool { if case .lost = verdict { true } else { false } }
         #expect(isDoubtful(guarding.look(at: self.facts(last: 10), seen: 10, elapsed: self.at(0))))
@@ -156,7 +156,7 @@ struct StreamGuardTests {
 
     @Test
     func `a stream that was made anew, or of which messages were deleted, is lost at once`() {
-        var guarding = StreamGuard(lane: .breaks, created: 1)
+        var guarding = StreamGuard(LanePlaces(LogIdentity(), of: .breaks), created: 1)
         for facts in [
             self.facts(last: 11, created: 2), self.facts(last: 11, first: 2), self.facts(last: 11, deleted: 1),
         ] {

@@ -18,7 +18,9 @@ struct Cluster: AsyncParsableCommand {
 
             Example: cuecast cluster status --config /etc/cuecast/cuecast.yaml
             """,
-        subcommands: [ClusterInit.self, ClusterStatus.self, ClusterMigrate.self]
+        subcommands: [
+            ClusterInit.self, ClusterStatus.self, ClusterMigrate.self, ClusterBackup.self, ClusterRestore.self,
+        ]
     )
 }
 
@@ -313,26 +315,38 @@ enum ClusterAccess {
 
     /// Opens the log as its servers have it, to verify it.
     ///
+    /// - Parameters:
+    ///   - settings: say where it is.
+    ///   - isRestoring: whether it may lack records that a restore is about to store.
+    /// - Returns: the log.
     /// - Throws: `VerificationError`.
-    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+    static func inspect(_ settings: SharedLogSettings, isRestoring: Bool = false) async throws -> any InspectedLog {
         do {
-            return try await StoredLog.open(settings.access(as: "cuecast-verify"), names: settings.names)
+            return try await StoredLog.open(
+                settings.access(as: "cuecast-verify"),
+                names: settings.names,
+                isRestoring: isRestoring
+            )
         } catch {
             switch error {
             case .noAnswer, .refused: throw VerificationError.unavailable("The shared log cannot be read: \(error)")
-            case .noStream, .unusable: throw VerificationError.unusable("The shared log cannot be verified: \(error)")
+            case .noStream, .unusable: throw VerificationError.unusable("The shared log cannot be used: \(error)")
             }
         }
     }
 
-    /// Opens the log that another one is moved to.
-    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget {
+    /// Opens the log that another one is moved to, or a backup of it.
+    static func importing(_ settings: SharedLogSettings, isRestoring: Bool = false) async throws -> MigrationTarget {
         try await self.telling {
-            try await LogImport.open(settings.access(as: "cuecast-cluster"), names: settings.names)
+            try await LogImport.open(
+                settings.access(as: "cuecast-cluster"),
+                names: settings.names,
+                isRestoring: isRestoring
+            )
         }
     }
 
-    private static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {
+    static func connect(_ settings: SharedLogSettings) throws(NATSError) -> NATSConnection {
         try NATSConnection(settings.access(as: "cuecast-cluster"))
     }
 
@@ -348,7 +362,7 @@ enum ClusterAccess {
         }
     }
     #else
-    private static func refuse() -> ExitCode {
+    static func refuse() -> ExitCode {
         complain("this program was built without NATS (the package's trait JetStream)")
         return CommandExit.unavailable
     }
@@ -366,11 +380,13 @@ enum ClusterAccess {
 
     static func state(_ settings: SharedLogSettings) async throws -> ClusterState { throw self.refuse() }
 
-    static func importing(_ settings: SharedLogSettings) async throws -> MigrationTarget { throw self.refuse() }
+    static func importing(_ settings: SharedLogSettings, isRestoring: Bool = false) async throws -> MigrationTarget {
+        throw self.refuse()
+    }
 
     static func telling<Value>(_ body: () async throws -> Value) async throws -> Value { try await body() }
 
-    static func inspect(_ settings: SharedLogSettings) async throws -> any InspectedLog {
+    static func inspect(_ settings: SharedLogSettings, isRestoring: Bool = false) async throws -> any InspectedLog {
         throw VerificationError.unavailable("This program was built without NATS (the package's trait JetStream).")
     }
     #endif
@@ -400,7 +416,7 @@ extension ClusterState {
                 self.faults.append("\(lane.stream): \(lane.error.map { "\($0)" } ?? "no answer")")
                 continue
             }
-            stream.head = max(1, facts.lastSequence) - 1
+            stream.head = lane.head
             stream.bytes = facts.bytes
             stream.replicas = facts.replicas
             stream.leader = facts.leader
@@ -426,6 +442,7 @@ extension ClusterState {
                 }
             }
             if facts.replicas > 1, facts.leader == nil { self.faults.append("\(lane.stream): there is no leader") }
+            if let unfinished = lane.unfinished { self.faults.append(unfinished) }
             self.faults += facts.faults.map { "the stream \(lane.stream) \($0)" }
             if facts.firstSequence != 1 || facts.deletedCount > lane.standIns {
                 self.faults.append("messages of the stream \(lane.stream) were deleted")

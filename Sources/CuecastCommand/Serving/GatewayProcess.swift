@@ -144,7 +144,7 @@ extension GatewayProcess {
     private static let refusedOnSharedLog = [
         (
             "backup",
-            "no backup was made: several gateways share the log, and 'cuecast backup' does not copy it yet; each server of NATS with a copy has all of it"
+            "no backup was made: several gateways share the log. 'cuecast cluster backup' copies it from its servers"
         ),
         (
             ForgetCommand.name,

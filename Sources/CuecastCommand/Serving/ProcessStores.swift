@@ -84,8 +84,15 @@ struct ProcessStores: Sendable {
         try SharedLogMark.refuseOwnLog(in: directory)
         let shared = try await SharedLog.open(log, logger: logger)
         do {
-            let mark = SharedLogMark(logID: shared.log.identity.logID, prefix: log.prefix)
-            let isFirst = try mark.take(directory)
+            let mark = SharedLogMark(of: shared.log.identity, prefix: log.prefix)
+            let aside = try mark.leaveEarlierEpoch(directory)
+            if let aside {
+                logger.warning(
+                    "the shared log was restored from a backup: this gateway counts it anew, and players get a snapshot",
+                    metadata: ["keptAside": "\(aside)", "epoch": "\(String(shared.log.epoch, radix: 16))"]
+                )
+            }
+            let isFirst = try mark.take(directory) || aside != nil
             let forgetting = try await SharedForgetting.open(shared, in: directory.path, logger: logger)
             let ledger = try await KeptLedger.open(
                 countingShared: shared.log,

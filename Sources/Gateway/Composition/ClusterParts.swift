@@ -36,6 +36,7 @@ struct ClusterParts: Sendable {
         let cluster = ClusterHolder(
             GatewayCluster(
                 own: common.instance,
+                of: log.parts.log.identity,
                 goneAfter: configuration.gatewayGoneAfter,
                 lateBounds: configuration.gatewayLate
             ),

@@ -24,9 +24,11 @@ package enum EventLogLimits {
     package static func offsetFloor(at now: Timestamp) -> UInt64 {
         let begin = Timestamp(microseconds: 1_767_225_600_000_000)
         guard now > begin else { return 0 }
-        let floor = UInt64((now - begin).inMicroseconds / 60_000_000)
+        // By milliseconds, so that two restores in one minute do not begin at the same offset.
+        let product = UInt64((now - begin).inMicroseconds / 1_000)
             .multipliedReportingOverflow(by: Self.offsetsPerMinute)
-        return floor.overflow || floor.partialValue > Self.offsetsPerLaneMax / 4 ? 0 : floor.partialValue
+        let floor = product.partialValue / 60_000
+        return product.overflow || floor > Self.offsetsPerLaneMax / 4 ? 0 : floor
     }
 }
 
@@ -124,6 +126,25 @@ package struct LogIdentity: Hashable, Sendable {
         var next = self
         next.epochs.append(Epoch(number: epoch, base: base, last: last))
         return next
+    }
+
+    /// The same history after a restore, by the rule of a restore on this machine: what was given out after the backup was made is not
+    /// known any more, so a new epoch goes on above all that the backup knows, and above what the clock allows.
+    ///
+    /// - Parameters:
+    ///   - heads: the newest record of each lane in the backup.
+    ///   - now: by the machine's clock.
+    ///   - epoch: its number, not used before.
+    /// - Returns: the identity with one epoch more; `nil`: the clock cannot be right, or the offsets are used up.
+    package func restored(
+        heads: [Lane: UInt64],
+        at now: Timestamp,
+        epoch: UInt64 = .random(in: 1 ... .max)
+    ) -> LogIdentity? {
+        let floor = EventLogLimits.offsetFloor(at: now)
+        let base = ([floor, self.current.base] + heads.values).reduce(0, max) + EventLogLimits.epochOffsetStep
+        guard floor > 0, base + EventLogLimits.epochOffsetStep <= EventLogLimits.offsetsPerLaneMax else { return nil }
+        return self.continued(epoch: epoch, base: base, last: heads)
     }
 
     /// The offset of the record that follows one in its lane, if there is one.

@@ -34,7 +34,7 @@ package struct GatewayCluster: Sendable {
     package private(set) var counts = StreamSums()
     package private(set) var offsets: [UInt64: ClockOffset] = [:]
     package private(set) var boards = BoardComparison()
-    private var lateness = LogLateness()
+    private var lateness: LogLateness
     private let lateBounds: LogLateness.Bounds
     /// The record as of which this gateway began from a snapshot of another one that came to another board; `nil`: it did not.
     private var wrongBeginning: UInt64?
@@ -47,14 +47,17 @@ package struct GatewayCluster: Sendable {
 
     /// - Parameters:
     ///   - own: the run of this gateway.
+    ///   - identity: of the log; `nil`: its offsets do not jump.
     ///   - goneAfter: after so long without a beat a gateway is taken for gone.
     ///   - lateBounds: how much later than the others a gateway may be.
     package init(
         own: UInt64,
+        of identity: LogIdentity? = nil,
         goneAfter: Duration = GatewayTable.goneAfter,
         lateBounds: LogLateness.Bounds = LogLateness.Bounds()
     ) {
         self.table = GatewayTable(own: own, goneAfter: goneAfter)
+        self.lateness = LogLateness(of: identity)
         self.lateBounds = lateBounds
     }
 

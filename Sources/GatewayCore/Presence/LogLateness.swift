@@ -58,8 +58,10 @@ package struct LogLateness: Sendable {
     /// How many instants are kept.
     var markCount: Int { self.marks.count }
     private var head: UInt64 = 0
+    private let identity: LogIdentity?
 
-    package init() {}
+    /// - Parameter identity: of the log, whose offsets jump where an epoch began; `nil`: they do not.
+    package init(of identity: LogIdentity? = nil) { self.identity = identity }
 
     /// Notes how far all gateways are that are alive.
     ///
@@ -101,6 +103,7 @@ package struct LogLateness: Sendable {
     package func late(_ applied: UInt64, elapsed: Timestamp) -> Late {
         guard applied < self.head else { return Late() }
         let since = self.marks.first { $0.offset > applied }?.at ?? elapsed
-        return Late(records: self.head - applied, time: elapsed - since)
+        let records = self.identity?.count(after: applied, through: self.head, in: .breaks) ?? self.head - applied
+        return Late(records: records, time: elapsed - since)
     }
 }

@@ -18,6 +18,10 @@ package struct LogCluster: Sendable {
         package let stream: String
         /// `nil`: there is no such stream, or no answer.
         package let facts: StreamFacts?
+        /// The newest record; `nil`: it cannot be told.
+        package let head: UInt64?
+        /// Why the lane cannot be used yet: a restore did not end; `nil`: it can.
+        package let unfinished: String?
         /// How many of its erased messages have another record in their place (`cuecast forget`).
         package let standIns: UInt64
         /// `nil`: the leader answered.
@@ -95,7 +99,7 @@ package struct LogCluster: Sendable {
         return whole
     }
 
-    private func hasForgotten() throws(NATSError) -> Bool {
+    func hasForgotten() throws(NATSError) -> Bool {
         do throws(NATSError) {
             return try self.connection.message(1, of: self.names.forgottenStream) != nil
         } catch {
@@ -109,9 +113,14 @@ package struct LogCluster: Sendable {
     /// - Parameters:
     ///   - logID: of the log.
     ///   - replicas: how many servers keep it.
+    ///   - key: of a stream that is made.
     /// - Returns: the key of the hashes in it.
     /// - Throws: `unusable` where there is one of another log.
-    func makeForgotten(of logID: LogID, replicas: Int) throws(NATSError) -> ForgottenSessions.Key {
+    func makeForgotten(
+        of logID: LogID,
+        replicas: Int,
+        key: ForgottenSessions.Key = .random()
+    ) throws(NATSError) -> ForgottenSessions.Key {
         let stream = self.names.forgottenStream
         func stored() throws(NATSError) -> ForgottenSessions.Key? {
             guard let bytes = try self.connection.message(1, of: stream) else { return nil }
@@ -127,7 +136,7 @@ package struct LogCluster: Sendable {
             try self.connection.makeStream(stream, subject: self.names.forgotten.all, replicas: replicas)
         }
         do throws(NATSError) {
-            let head = ForgettingHead(logID: logID, key: .random())
+            let head = ForgettingHead(logID: logID, key: key)
             try self.connection.storeFirst(head.bytes, on: self.names.forgotten.head, in: stream)
         } catch {
             // Another operator was quicker, or an answer was lost.
@@ -163,7 +172,7 @@ package struct LogCluster: Sendable {
         return fewest
     }
 
-    private func firstRecord(of lane: Lane) throws(NATSError) -> IdentityRecord {
+    func firstRecord(of lane: Lane) throws(NATSError) -> IdentityRecord {
         let stream = self.names.stream(of: lane)
         guard let bytes = try self.connection.message(1, of: stream), let record = IdentityRecord(bytes),
             record.lane == lane
@@ -173,15 +182,38 @@ package struct LogCluster: Sendable {
 
     /// How each stream is.
     package func states() -> [LaneState] {
-        LogNames.lanes.map { lane in
+        let identity: LogIdentity?
+        do throws(NATSError) {
+            identity = try self.identity()
+        } catch {
+            identity = nil
+        }
+        return LogNames.lanes.map { lane in
+            let places = identity.map { LanePlaces($0, of: lane) }
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
                 let standIns = try StandIns(self.connection, names: self.names, followed: .max)
                     .look(at: facts, of: lane)
-                return LaneState(lane: lane, stream: stream, facts: facts, standIns: standIns, error: nil)
+                return LaneState(
+                    lane: lane,
+                    stream: stream,
+                    facts: facts,
+                    head: places?.offset(of: facts.lastSequence),
+                    unfinished: places?.unfinished(at: facts.lastSequence),
+                    standIns: standIns,
+                    error: nil
+                )
             } catch {
-                return LaneState(lane: lane, stream: stream, facts: nil, standIns: 0, error: error)
+                return LaneState(
+                    lane: lane,
+                    stream: stream,
+                    facts: nil,
+                    head: nil,
+                    unfinished: nil,
+                    standIns: 0,
+                    error: error
+                )
             }
         }
     }

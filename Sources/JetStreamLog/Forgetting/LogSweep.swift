@@ -75,10 +75,18 @@ struct LogSweep {
         let last = try PatientCall.answered { () throws(NATSError) in
             try self.connection.facts(of: stream, subject: self.names.subject(of: lane)).lastSequence
         }
-        swept.heads[lane] = LogTail.offset(of: last)
+        let places = LanePlaces(
+            try PatientCall.answered { () throws(NATSError) in
+                try LogCluster(self.connection, names: self.names).identity()
+            },
+            of: lane
+        )
+        swept.heads[lane] = places.offset(of: last)
         // The first message is the record of the identity.
-        try self.forEachMessage(of: stream, from: 2, through: last) { message throws(NATSError) in
-            progress(LogTail.offset(of: message.sequence), LogTail.offset(of: last))
+        try self.forEachMessage(of: stream, from: 2, through: last) { found throws(NATSError) in
+            progress(found.sequence - 1, last - 1)
+            var message = found
+            message.time = places.storedFirst(found)
             guard try self.names(in: message, orders) != nil else { return }
             try PatientCall.answered { () throws(NATSError) in
                 try self.storeStandIn(for: message, of: lane, orders, &swept)

@@ -83,13 +83,15 @@ extension NATSConnection {
     ///   - headers: stand beside it.
     ///   - subject: of the stream.
     ///   - stream: which stream.
+    ///   - last: the sequence of the message that it has to follow; `nil`: it may follow any.
     /// - Returns: its sequence.
-    /// - Throws: `noAnswer` where it is not known whether it was stored.
+    /// - Throws: `noAnswer` where it is not known whether it was stored; see `isAnotherSequence`.
     func store(
         _ bytes: [UInt8],
         headers: [(String, String)] = [],
         on subject: String,
-        in stream: String
+        in stream: String,
+        after last: UInt64? = nil
     ) throws(NATSError) -> UInt64 {
         var message: OpaquePointer?
         let made = unsafe bytes.withUnsafeBytes { bytes in
@@ -110,6 +112,7 @@ extension NATSConnection {
         var code = jsErrCode(0)
         let status = unsafe stream.withCString { stream in
             unsafe options.ExpectStream = unsafe stream
+            if let last { unsafe options.ExpectLastSeq = last }
             return unsafe js_PublishMsg(&answer, self.context, message, &options, &code)
         }
         guard status == NATS_OK, let answer = unsafe answer else {

@@ -14,8 +14,7 @@ import Synchronization
 /// let writing = try await WriterLog(over: log)
 /// ```
 ///
-/// A record's offset is one less than the sequence of its message, because the first message is the record of the identity. An append is
-/// answered when the servers have confirmed it and readers here have it. `WriterLog` confirms by what it reads. What the streams hold is compared all the time with
+/// The first message is the record of the identity; `LanePlaces` says which offset the record of each other one has. An append is answered when the servers have confirmed it and readers here have it. `WriterLog` confirms by what it reads. What the streams hold is compared all the time with
 /// what was seen of them (`LogTail`, `StreamGuard`): a log that went back stops, and takes nothing more until it is opened again.
 ///
 /// It makes no stream: `LogCluster` does, once.
@@ -34,6 +33,7 @@ package final class JetStreamLog: EventLog {
     package let connection: NATSConnection
     package let names: LogNames
     private let lanes: [Lane]
+    private let places: [Lane: LanePlaces]
     private let followers: [Lane: LaneFollower]
     private let standIns: StandIns
     private let news: [NATSListening]
@@ -81,7 +81,10 @@ package final class JetStreamLog: EventLog {
             )
         }
         let cluster = LogCluster(connection, names: names)
-        self.identity = try cluster.identity()
+        let identity = try cluster.identity()
+        self.identity = identity
+        let places = Dictionary(uniqueKeysWithValues: LogNames.lanes.map { ($0, LanePlaces(identity, of: $0)) })
+        self.places = places
         self.connection = connection
         self.names = names
         self.lanes = LogNames.lanes
@@ -93,7 +96,7 @@ package final class JetStreamLog: EventLog {
         var followers: [Lane: LaneFollower] = [:]
         var news: [NATSListening] = []
         var guards: [Lane: StreamGuard] = [:]
-        for lane in LogNames.lanes {
+        for (lane, place) in places {
             let facts = try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
             if let fault = facts.faults.first {
                 throw .unusable("the stream \(names.stream(of: lane)) \(fault)")
@@ -101,11 +104,12 @@ package final class JetStreamLog: EventLog {
             guard facts.firstSequence == 1, try standIns.look(at: facts, of: lane) >= facts.deletedCount else {
                 throw .unusable("messages of the stream \(names.stream(of: lane)) were deleted")
             }
-            guards[lane] = StreamGuard(lane: lane, created: facts.created, doubtfulFor: doubtfulFor)
+            if let reason = place.unfinished(at: facts.lastSequence) { throw .unusable(reason) }
+            guards[lane] = StreamGuard(place, created: facts.created, doubtfulFor: doubtfulFor)
             let follower = LaneFollower(
-                lane,
+                place,
                 names,
-                after: LogTail.offset(of: facts.lastSequence),
+                after: place.offset(of: facts.lastSequence),
                 connection: connection,
                 standIns: standIns,
                 lost: lost
@@ -122,6 +126,7 @@ package final class JetStreamLog: EventLog {
         let all = followers
         self.writer = try StreamWriter(
             names,
+            places,
             connection,
             stored: { lane, sequence, seen in
                 guard let follower = all[lane] else { return seen(false) }
@@ -222,7 +227,7 @@ package final class JetStreamLog: EventLog {
     /// Asks the leader, which has every record that was confirmed before it was asked.
     package func head(of lane: Lane) async throws(EventLogError) -> UInt64 {
         guard !self.state.withLock(\.isClosing) else { throw .closed }
-        guard self.followers[lane] != nil else { throw .failed("there is no lane \(lane)") }
+        guard let places = self.places[lane] else { throw .failed("there is no lane \(lane)") }
         let result = await withCheckedContinuation { continuation in
             self.questions.async {
                 continuation.resume(
@@ -233,7 +238,7 @@ package final class JetStreamLog: EventLog {
             }
         }
         guard case .success(let facts) = result else { throw .unanswered }
-        return LogTail.offset(of: facts.lastSequence)
+        return places.offset(of: facts.lastSequence)
     }
 
     // MARK: - Sessions that are forgotten

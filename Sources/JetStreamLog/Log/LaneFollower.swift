@@ -43,6 +43,7 @@ final class LaneFollower: Sendable {
     private static let retryAfterMax: Duration = .milliseconds(100)
 
     let lane: Lane
+    private let places: LanePlaces
     private let stream: String
     private let connection: NATSConnection
     private let standIns: StandIns
@@ -57,26 +58,27 @@ final class LaneFollower: Sendable {
     private let ended = DispatchGroup()
 
     /// - Parameters:
-    ///   - lane: which lane.
+    ///   - places: of the lane.
     ///   - names: of the streams.
     ///   - head: it follows what is behind this offset.
     ///   - connection: to the servers.
     ///   - standIns: for messages that were erased.
     ///   - lost: is told why the log cannot be what it was.
     init(
-        _ lane: Lane,
+        _ places: LanePlaces,
         _ names: LogNames,
         after head: UInt64,
         connection: NATSConnection,
         standIns: StandIns,
         lost: @escaping @Sendable (String) -> Void
     ) {
-        self.lane = lane
+        let lane = places.lane
+        (self.lane, self.places) = (lane, places)
         self.stream = names.stream(of: lane)
         self.connection = connection
         self.standIns = standIns
         self.lost = lost
-        self.state = Mutex(State(tail: LogTail(head: head, lane: lane), heard: .now))
+        self.state = Mutex(State(tail: LogTail(head: head, places: places), heard: .now))
         self.thread = DispatchQueue(label: "cuecast-jetstream-\(lane)")
         self.cold = DispatchQueue(label: "cuecast-jetstream-read-\(lane)", attributes: .concurrent)
     }
@@ -130,7 +132,7 @@ final class LaneFollower: Sendable {
     ///   - sequence: of its message, which is stored.
     ///   - seen: called once, on any thread: with `false` where the follower waits for it no longer.
     func expect(_ sequence: UInt64, seen: @escaping @Sendable (Bool) -> Void) {
-        let offset = LogTail.offset(of: sequence)
+        let offset = self.places.offset(of: sequence)
         self.state.withLock { state in
             if state.tail.head >= offset {
                 self.answers.add { seen(true) }
@@ -186,7 +188,7 @@ final class LaneFollower: Sendable {
                 if count > 0 {
                     retryAfter = .milliseconds(1)
                 } else {
-                    self.rest(LogTail.sequence(of: self.head) < told ? retryAfter : Self.pollInterval)
+                    self.rest(self.places.sequence(of: self.head) < told ? retryAfter : Self.pollInterval)
                     retryAfter = min(retryAfter * 2, Self.retryAfterMax)
                 }
             } catch {
@@ -301,7 +303,7 @@ final class LaneFollower: Sendable {
         bytesMax: Int
     ) -> Result<[LoggedRecord], EventLogError> {
         do {
-            let first = LogTail.sequence(of: offset) + 1
+            let first = self.places.sequence(of: offset) + 1
             let answer = try self.connection.messages(
                 from: first,
                 of: self.stream,
@@ -311,17 +313,16 @@ final class LaneFollower: Sendable {
             let messages = try self.standIns.fill(
                 answer,
                 from: first,
-                through: LogTail.sequence(of: head),
+                through: self.places.sequence(of: head),
                 of: self.lane
             )
             var records: [LoggedRecord] = []
             for message in messages {
-                let record = try LogTail.record(message, of: self.lane)
+                let record = try LogTail.record(message, at: self.places)
                 guard record.offset <= head else { break }
-                guard record.offset == offset + UInt64(records.count) + 1 else {
-                    throw LogTail.Fault(
-                        sentence: "the lane \(self.lane) has no record at offset \(offset + UInt64(records.count) + 1)"
-                    )
+                guard message.sequence == first + UInt64(records.count) else {
+                    let missing = self.places.offset(of: first + UInt64(records.count))
+                    throw LogTail.Fault(sentence: "the lane \(self.lane) has no record at offset \(missing)")
                 }
                 records.append(record)
             }

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if JetStream
-import CNATS
 import CuecastWire
 package import GatewayCore
 
@@ -17,22 +16,26 @@ package import GatewayCore
 /// Each message names the sequence that it follows, so that none is stored twice, or at another place, whatever answers are lost: a try
 /// that was cut off goes on behind the newest record.
 package final class LogImport: Sendable {
-    /// The number of the same refusal by a server that asks the others first (`server/errors.json` of nats-server,
-    /// JSStreamWrongLastSequenceConstantErr).
-    private static let wrongLastSequenceOfCluster: UInt32 = 10_164
-
     package let identity: LogIdentity
     private let connection: NATSConnection
     private let names: LogNames
+    private let places: [Lane: LanePlaces]
 
-    private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
+    private init(_ connection: NATSConnection, names: LogNames, isRestoring: Bool) throws(NATSError) {
         guard connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
             throw .unusable(
                 "the server takes messages of \(connection.payloadBytesMax) bytes at most: set max_payload to"
                     + " \(JetStreamLimits.payloadBytesMin) or more"
             )
         }
-        self.identity = try LogCluster(connection, names: names).identity()
+        let identity = try LogCluster(connection, names: names).identity()
+        guard isRestoring || identity.epochs.count == 1 else {
+            throw .unusable(
+                "the log under the prefix \(names.prefix) was restored from a backup: it has records already"
+            )
+        }
+        self.identity = identity
+        self.places = Dictionary(uniqueKeysWithValues: LogNames.lanes.map { ($0, LanePlaces(identity, of: $0)) })
         for lane in LogNames.lanes {
             let facts = try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
             if let fault = facts.faults.first { throw .unusable("the stream \(names.stream(of: lane)) \(fault)") }
@@ -49,11 +52,16 @@ package final class LogImport: Sendable {
     /// - Parameters:
     ///   - access: where the servers are.
     ///   - names: of the log.
+    ///   - isRestoring: whether `LogCluster.makeRestored` has made it: its offsets jump behind the records that come.
     /// - Returns: the log.
     /// - Throws: where there is no such log, or its streams or servers are not as they have to be.
-    package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> LogImport {
+    package static func open(
+        _ access: NATSAccess,
+        names: LogNames,
+        isRestoring: Bool = false
+    ) async throws(NATSError) -> LogImport {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
-            try LogImport(NATSConnection(access), names: names)
+            try LogImport(NATSConnection(access), names: names, isRestoring: isRestoring)
         }
     }
 
@@ -62,7 +70,7 @@ package final class LogImport: Sendable {
         try await NATSCall.onThreadOfItsOwn { [self] () throws(NATSError) in
             try PatientCall.answered { () throws(NATSError) in
                 let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
-                return LogTail.offset(of: facts.lastSequence)
+                return self.places[lane]?.offset(of: facts.lastSequence) ?? 0
             }
         }
     }
@@ -83,35 +91,32 @@ package final class LogImport: Sendable {
 
     private func store(_ record: LoggedRecord, in lane: Lane) throws(NATSError) {
         let stream = self.names.stream(of: lane)
-        var options = unsafe jsPubOptions()
-        unsafe jsPubOptions_Init(&options)
-        var code = jsErrCode(0)
-        let sequence = LogTail.sequence(of: record.offset)
-        let status = unsafe stream.withCString { name in
-            unsafe options.ExpectStream = unsafe name
-            unsafe options.ExpectLastSeq = sequence - 1
-            return unsafe record.bytes.withUnsafeBytes { bytes in
-                unsafe js_Publish(
-                    nil,
-                    self.connection.context,
-                    self.names.subject(of: lane),
-                    bytes.baseAddress,
-                    Int32(bytes.count),
-                    &options,
-                    &code
+        guard let sequence = self.places[lane]?.sequence(of: record.offset) else {
+            throw .unusable("there is no lane \(lane)")
+        }
+        do throws(NATSError) {
+            _ = try self.connection.store(
+                record.bytes,
+                headers: Self.headers(record.mark),
+                on: self.names.subject(of: lane),
+                in: stream,
+                after: sequence - 1
+            )
+        } catch {
+            guard error.isAnotherSequence else { throw error }
+            // An answer of an earlier try was lost, or another program writes to this log.
+            guard try self.connection.message(sequence, of: stream) == record.bytes else {
+                throw .unusable(
+                    "\(stream) has another record at offset \(record.offset): something else writes to this log"
                 )
             }
         }
-        guard status != NATS_OK else { return }
-        let isAnotherPlace =
-            code == JSStreamWrongLastSequenceErr || code.rawValue == Self.wrongLastSequenceOfCluster
-        guard isAnotherPlace else { throw NATSCall.error(status, code, stream: stream) }
-        // An answer of an earlier try was lost, or another program writes to this log.
-        guard try self.connection.message(sequence, of: stream) == record.bytes else {
-            throw .unusable(
-                "\(stream) has another record at offset \(record.offset): something else writes to this log"
-            )
-        }
+    }
+
+    /// The writer of a record, and when the record was stored first.
+    private static func headers(_ mark: AppendMark?) -> [(String, String)] {
+        guard let mark else { return [] }
+        return [(AppendHeader.name, AppendHeader.text(mark.id)), (StandInHeader.time, "\(mark.at)")]
     }
 }
 #endif

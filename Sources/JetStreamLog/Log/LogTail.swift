@@ -11,7 +11,7 @@ import GatewayCore
 /// the stream went back, was made anew, or someone deleted messages.
 ///
 /// ```swift
-/// var tail = LogTail(head: facts.lastSequence - 1, lane: .breaks)
+/// var tail = LogTail(head: places.offset(of: facts.lastSequence), places: places)
 /// switch tail.take(messages) { … }
 /// ```
 struct LogTail: Sendable {
@@ -26,7 +26,7 @@ struct LogTail: Sendable {
         let digest: UInt64
     }
 
-    let lane: Lane
+    let places: LanePlaces
     /// The offset of the newest record that was followed.
     private(set) var head: UInt64
     /// The newest record, where it was read; `nil`: the lane was not read yet.
@@ -38,19 +38,21 @@ struct LogTail: Sendable {
 
     /// - Parameters:
     ///   - head: readers begin behind it.
-    ///   - lane: for sentences.
-    init(head: UInt64, lane: Lane) {
+    ///   - places: of the lane.
+    init(head: UInt64, places: LanePlaces) {
         self.head = head
         self.floor = head
-        self.lane = lane
+        self.places = places
     }
+
+    var lane: Lane { self.places.lane }
 
     /// The first sequence of the next question.
     ///
     /// - Parameter compares: whether the newest record is to be read again, and compared.
     /// - Returns: the sequence of the newest record, or the one behind it.
     func nextSequence(compares: Bool) -> UInt64 {
-        Self.sequence(of: self.head) + (compares && self.newest != nil ? 0 : 1)
+        self.places.sequence(of: self.head) + (compares && self.newest != nil ? 0 : 1)
     }
 
     /// Takes the messages of an answer.
@@ -61,7 +63,7 @@ struct LogTail: Sendable {
     mutating func take(_ messages: some Collection<StreamMessage>) throws(Fault) -> Int {
         var count = 0
         for message in messages {
-            let record = try Self.record(message, of: self.lane)
+            let record = try Self.record(message, at: self.places)
             let mark = Mark(time: message.time, digest: record.digest)
             if record.offset == self.head, let newest = self.newest {
                 // It was erased since, because a session in it was forgotten.
@@ -70,10 +72,10 @@ struct LogTail: Sendable {
                 }
                 continue
             }
-            guard record.offset == self.head + 1 else {
+            guard record.previous == self.head else {
                 throw Fault(
-                    sentence: "the lane \(self.lane) has no record at offset \(self.head + 1): offset \(record.offset)"
-                        + " follows \(self.head)"
+                    sentence: "the lane \(self.lane) has no record behind offset \(self.head): offset \(record.offset)"
+                        + " comes next"
                 )
             }
             self.keep(record)
@@ -111,7 +113,8 @@ struct LogTail: Sendable {
         guard offset < self.head else { return [] }
         guard offset >= self.floor else { return nil }
         return Self.portion(
-            self.records[Int(offset - self.floor)...],
+            // Offsets jump where a restore began a new epoch; sequences do not.
+            self.records[Int(self.places.sequence(of: offset) - self.places.sequence(of: self.floor))...],
             recordsMax: recordsMax,
             bytesMax: bytesMax
         )
@@ -133,24 +136,26 @@ struct LogTail: Sendable {
         return portion
     }
 
-    /// The sequence of a record's message: the first one is the record of the identity.
-    static func sequence(of offset: UInt64) -> UInt64 { offset + 1 }
-
-    static func offset(of sequence: UInt64) -> UInt64 { max(1, sequence) - 1 }
-
     /// The record of a message.
-    static func record(_ message: StreamMessage, of lane: Lane) throws(Fault) -> LoggedRecord {
+    static func record(_ message: StreamMessage, at places: LanePlaces) throws(Fault) -> LoggedRecord {
+        let lane = places.lane
         guard message.sequence > 1 else { throw Fault(sentence: "the lane \(lane) has a record before its first one") }
-        let offset = Self.offset(of: message.sequence)
-        let isStandIn = message.standIn != nil
-        guard let append = message.append else {
-            return LoggedRecord(offset: offset, bytes: message.bytes, isStandIn: isStandIn)
+        let offset = places.offset(of: message.sequence)
+        var mark: AppendMark?
+        if let append = message.append {
+            guard let id = AppendHeader.id(append), let at = ServerTime.instant(places.storedFirst(message)) else {
+                throw Fault(
+                    sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read"
+                )
+            }
+            mark = AppendMark(id, at: at)
         }
-        guard let id = AppendHeader.id(append), let at = ServerTime.instant(message.time) else {
-            throw Fault(
-                sentence: "the lane \(lane) has a record at offset \(offset) whose writer or time cannot be read"
-            )
-        }
-        return LoggedRecord(offset: offset, bytes: message.bytes, mark: AppendMark(id, at: at), isStandIn: isStandIn)
+        return LoggedRecord(
+            offset: offset,
+            previous: places.preceding(offset),
+            bytes: message.bytes,
+            mark: mark,
+            isStandIn: message.standIn != nil
+        )
     }
 }

@@ -23,17 +23,25 @@ package final class StoredLog: InspectedLog {
     private let connection: NATSConnection
     private let names: LogNames
     private let heads: [Lane: UInt64]
+    private let places: [Lane: LanePlaces]
     private let standIns: StandIns
     private let questions = DispatchQueue(label: "cuecast-jetstream-inspection")
 
-    private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
-        self.identity = try LogCluster(connection, names: names).identity()
+    private init(_ connection: NATSConnection, names: LogNames, isRestoring: Bool) throws(NATSError) {
+        let identity = try LogCluster(connection, names: names).identity()
+        self.identity = identity
         var heads: [Lane: UInt64] = [:]
-        for lane in LogNames.lanes {
-            let facts = try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
-            heads[lane] = LogTail.offset(of: facts.lastSequence)
+        var places: [Lane: LanePlaces] = [:]
+        // The breaks come last: then they are there for all acknowledgements that are.
+        for lane in LogNames.lanes.reversed() {
+            let (stream, place) = (names.stream(of: lane), LanePlaces(identity, of: lane))
+            let last = try connection.facts(of: stream, in: names, lane: lane).lastSequence
+            if !isRestoring, let reason = place.unfinished(at: last) { throw .unusable(reason) }
+            heads[lane] = place.offset(of: last)
+            places[lane] = place
         }
         self.heads = heads
+        self.places = places
         self.connection = connection
         self.names = names
         self.standIns = StandIns(connection, names: names, followed: .max)
@@ -47,11 +55,16 @@ package final class StoredLog: InspectedLog {
     /// - Parameters:
     ///   - access: where the servers are.
     ///   - names: of the log.
+    ///   - isRestoring: whether it may lack records that a restore is about to store.
     /// - Returns: the log.
-    /// - Throws: where there is no such log, or its streams do not begin with its identity.
-    package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> StoredLog {
+    /// - Throws: where there is no such log, its streams do not begin with its identity, or a restore did not end.
+    package static func open(
+        _ access: NATSAccess,
+        names: LogNames,
+        isRestoring: Bool = false
+    ) async throws(NATSError) -> StoredLog {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
-            try StoredLog(NATSConnection(access), names: names)
+            try StoredLog(NATSConnection(access), names: names, isRestoring: isRestoring)
         }
     }
 
@@ -103,7 +116,8 @@ package final class StoredLog: InspectedLog {
         recordsMax: Int,
         bytesMax: Int
     ) throws(NATSError) -> InspectedPortion? {
-        let first = LogTail.sequence(of: offset) + 1
+        guard let places = self.places[lane] else { return InspectedPortion() }
+        let first = places.sequence(of: offset) + 1
         let answer = try self.connection.messages(
             from: first,
             of: self.names.stream(of: lane),
@@ -111,35 +125,37 @@ package final class StoredLog: InspectedLog {
             bytesMax: max(1, min(bytesMax, JetStreamLimits.bytesPerQuestionMax))
         )
         // A record that stands for one whose message is only behind at this server is as good.
-        let messages = try self.standIns.fill(answer, from: first, through: LogTail.sequence(of: head), of: lane)
+        let messages = try self.standIns.fill(answer, from: first, through: places.sequence(of: head), of: lane)
         var portion = InspectedPortion()
-        var last = offset
+        // The next message, and the offset up to which everything was looked at.
+        var (next, last) = (first, offset)
         for message in messages {
-            let found = LogTail.offset(of: message.sequence)
-            guard found > last, found <= head else { break }
-            if found > last + 1 {
-                guard try self.lacks(last + 1, lane) else { break }
-                portion.faults.append(.init(offsets: last + 1...found - 1))
+            let found = places.offset(of: message.sequence)
+            guard message.sequence >= next, found <= head else { break }
+            if message.sequence > next {
+                guard try self.lacks(next, lane) else { break }
+                portion.faults.append(.init(offsets: places.offset(of: next)...places.preceding(found)))
             }
             do {
-                portion.records.append(try LogTail.record(message, of: lane))
+                portion.records.append(try LogTail.record(message, at: places))
             } catch {
                 portion.faults.append(.init(offsets: found...found, reason: error.sentence))
             }
-            last = found
+            (next, last) = (message.sequence + 1, found)
         }
         if last > offset { return portion }
         // None came although the leader had one: nothing is there, or the server that answered is behind.
-        guard try self.lacks(offset + 1, lane) else { return nil }
+        guard try self.lacks(first, lane) else { return nil }
         let facts = try self.connection.facts(of: self.names.stream(of: lane), in: self.names, lane: lane)
         // Where everything up to the stream's first message is gone, all of it at once; else this record alone.
-        let lastGone = max(1, LogTail.offset(of: facts.firstSequence)) - 1
-        return InspectedPortion(faults: [.init(offsets: offset + 1...min(head, max(offset + 1, lastGone)))])
+        let gone = places.offset(of: first)
+        let lastGone = places.offset(of: max(1, facts.firstSequence) - 1)
+        return InspectedPortion(faults: [.init(offsets: gone...min(head, max(gone, lastGone)))])
     }
 
     /// Whether the leader does not have a record either.
-    private func lacks(_ offset: UInt64, _ lane: Lane) throws(NATSError) -> Bool {
-        try self.connection.message(LogTail.sequence(of: offset), of: self.names.stream(of: lane)) == nil
+    private func lacks(_ sequence: UInt64, _ lane: Lane) throws(NATSError) -> Bool {
+        try self.connection.message(sequence, of: self.names.stream(of: lane)) == nil
     }
 }
 #endif

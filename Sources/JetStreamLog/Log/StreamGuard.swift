@@ -7,7 +7,7 @@ import GatewayCore
 /// Decides from what a stream's leader says whether the log still is what it was.
 ///
 /// ```swift
-/// var guarding = StreamGuard(lane: .breaks, created: facts.created)
+/// var guarding = StreamGuard(places, created: facts.created)
 /// switch guarding.look(at: facts, seen: head, elapsed: elapsed) { … }
 /// ```
 struct StreamGuard: Sendable {
@@ -21,21 +21,23 @@ struct StreamGuard: Sendable {
         case lost(String)
     }
 
-    let lane: Lane
+    private let places: LanePlaces
     private let created: Int64
     private let doubtfulFor: Duration
     /// Since when it is not as it was.
     private var doubtfulSince: Timestamp?
 
     /// - Parameters:
-    ///   - lane: of the stream.
+    ///   - places: of the stream's lane.
     ///   - created: when the stream was made, as it was told first.
     ///   - doubtfulFor: how long a leader may say that the stream is shorter than it was.
-    init(lane: Lane, created: Int64, doubtfulFor: Duration = JetStreamLimits.doubtfulFor) {
-        self.lane = lane
+    init(_ places: LanePlaces, created: Int64, doubtfulFor: Duration = JetStreamLimits.doubtfulFor) {
+        self.places = places
         self.created = created
         self.doubtfulFor = doubtfulFor
     }
+
+    private var lane: Lane { self.places.lane }
 
     /// Looks at what the leader says.
     ///
@@ -58,7 +60,7 @@ struct StreamGuard: Sendable {
         if facts.firstSequence > 1 || facts.deletedCount > standIns {
             return .lost("records of the lane \(self.lane) were deleted")
         }
-        let head = LogTail.offset(of: facts.lastSequence)
+        let head = self.places.offset(of: facts.lastSequence)
         guard facts.lastSequence > 0, head >= seen else {
             return self.doubt(
                 "the lane \(self.lane) ends at offset \(head), and offset \(seen) was there before",

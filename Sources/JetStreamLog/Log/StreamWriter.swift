@@ -50,6 +50,7 @@ import Synchronization
     }
 
     private let names: LogNames
+    private let places: [Lane: LanePlaces]
     private let connection: NATSConnection
     private let stored: Stored
     private let lost: @Sendable (String) -> Void
@@ -60,17 +61,20 @@ import Synchronization
 
     /// - Parameters:
     ///   - names: of the streams.
+    ///   - places: of all lanes.
     ///   - connection: to the servers.
     ///   - stored: is told of each record that the servers have confirmed, and says when readers have it: then the append is answered.
     ///   - lost: is told why the log cannot be what it was.
     /// - Throws: where libnats has no memory.
     init(
         _ names: LogNames,
+        _ places: [Lane: LanePlaces],
         _ connection: NATSConnection,
         stored: @escaping Stored,
         lost: @escaping @Sendable (String) -> Void
     ) throws(NATSError) {
         self.names = names
+        self.places = places
         self.connection = connection
         self.stored = stored
         self.lost = lost
@@ -220,8 +224,9 @@ import Synchronization
         guard let sequence, failure == nil else {
             return self.settle(open, .failure(Self.error(failure?.1 ?? jsErrCode(0), text)))
         }
-        let offset = LogTail.offset(of: sequence)
-        guard sequence > 1, offset > open.seen else {
+        let places = self.places[open.lane]
+        let offset = places?.offset(of: sequence) ?? 0
+        guard sequence > places?.restored ?? 1, offset > open.seen else {
             self.lost(
                 "the lane \(open.lane) stored a record at offset \(offset), and offset \(open.seen) was there before"
             )

@@ -164,7 +164,8 @@ extension StreamMessage {
                 time: time,
                 append: unsafe Self.header(AppendHeader.name, of: message),
                 bytes: unsafe Self.content(of: message),
-                standIn: unsafe Self.header(StandInHeader.order, of: message).flatMap { UInt64($0) }
+                standIn: unsafe Self.header(StandInHeader.order, of: message).flatMap { UInt64($0) },
+                storedFirst: unsafe Self.header(StandInHeader.time, of: message)
             )
         )
     }

@@ -12,6 +12,8 @@ struct StreamMessage: Hashable, Sendable {
     var bytes: [UInt8]
     /// In which order it was stored for a message that was erased (`ForgettingOrders`); `nil`: it is what was appended.
     var standIn: UInt64?
+    /// When it was stored first, where a restore has stored it again; `nil`: it does not say.
+    var storedFirst: String?
     /// Where it was asked for by its subject.
     var subject: String?
 }

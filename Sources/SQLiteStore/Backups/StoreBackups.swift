@@ -24,6 +24,8 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The log forgot records, again and again, before the copy of the ledger could rely on them.
     case pruned
     case failed(String)
+    /// A log that several gateways share lacks records, or has some that no gateway can read.
+    case incomplete(String)
     /// A restore did not end; `replaced` are the folders with the files that were there before.
     case unfinished(replaced: [String], reason: String)
     /// A restore did not end, and nothing says any more which numbers were given out before it.
@@ -36,6 +38,7 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged(let reason): "The backup cannot be used: \(reason)."
         case .pruned: "The event log forgot records while it was copied; try again."
         case .failed(let reason): "It failed: \(reason)."
+        case .incomplete(let reason): "The log is not whole: \(reason). See cuecast verify."
         case .unfinished(let replaced, let reason):
             """
             The restore did not end: \(reason). \(replaced.isEmpty ? "" : "The files that were there are in \(replaced.joined(separator: ", ")). ")\
@@ -227,7 +230,7 @@ package enum StoreBackups {
         return Dictionary(uniqueKeysWithValues: offsets.map { ($0.key.description, $0.value) })
     }
 
-    private static func write(_ manifest: BackupManifest, to folder: String) throws {
+    static func write(_ manifest: BackupManifest, to folder: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let path = folder + "/" + Self.manifestFile
@@ -270,6 +273,11 @@ package enum StoreBackups {
         at now: Timestamp? = nil
     ) async throws -> RestoredStores {
         let manifest = try Self.manifest(in: folder)
+        guard manifest.files[SharedLogBackup.fileName] == nil else {
+            throw BackupError.damaged(
+                "\(folder) is the backup of a log that several gateways share: use 'cuecast cluster restore'"
+            )
+        }
         try await Self.check(folder, manifest)
         func real(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
         guard real(folder) != real(path) else {
@@ -374,7 +382,7 @@ package enum StoreBackups {
         }
     }
 
-    private static func requireEmpty(_ folder: String) throws {
+    static func requireEmpty(_ folder: String) throws {
         var isFolder: ObjCBool = false
         guard unsafe FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return }
         guard isFolder.boolValue, try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty else {
@@ -383,16 +391,18 @@ package enum StoreBackups {
     }
 
     /// Removes what a killed backup left; a folder of that name with other contents belongs to another program, and stays.
-    private static func removeLeft(_ partial: String) throws {
+    static func removeLeft(_ partial: String) throws {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: partial) else { return }
-        let ours = [StoreDirectory.ledgerFile, StoreDirectory.logFile, Self.manifestFile] + KeyBackup.files
+        let ours =
+            [StoreDirectory.ledgerFile, StoreDirectory.logFile, SharedLogBackup.fileName, Self.manifestFile]
+            + KeyBackup.files
         guard names.allSatisfy({ name in ours.contains { name.hasPrefix($0) } }) else {
             throw BackupError.notEmpty(partial)
         }
         try FileManager.default.removeItem(atPath: partial)
     }
 
-    private static func makeFolder(_ path: String) throws {
+    static func makeFolder(_ path: String) throws {
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: true,
@@ -401,9 +411,9 @@ package enum StoreBackups {
     }
 
     /// Without a slash at the end, which a temporary name could not follow.
-    private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    private static func backupError(_ error: any Error) -> BackupError {
+    static func backupError(_ error: any Error) -> BackupError {
         switch error {
         case let error as BackupError: error
         case let error as StoreCopyError: .failed("\(error)")

@@ -75,6 +75,11 @@ struct SharedBooks {
                 "The ledger counts the log \(known), and the servers have the log \(log.identity.logID)."
             )
         }
+        if let identity = self.identity, identity.epoch != log.identity.epoch {
+            throw VerificationError.unusable(
+                "The ledger counts an epoch of the log that is not the one at the servers: the log was restored from a backup, or went back. Start the gateway: it counts a restored log anew."
+            )
+        }
         var result = found
         let checked = CheckedLog(log, marks: try await self.marks())
         try await checked.compareHeads(of: [.breaks] + Lane.acknowledgementLanes)

@@ -14,7 +14,7 @@ import Darwin
 
 /// A file of a data directory that says: the event log of this ledger is not here, several gateways share it.
 ///
-/// It is written before the ledger is made, and never changes. A gateway with a log of its own refuses a directory that has it, and one
+/// It is written before the ledger is made, and changes only when the log was restored from a backup (`leaveEarlierEpoch`). A gateway with a log of its own refuses a directory that has it, and one
 /// with a shared log refuses a directory with a log, or with the mark of another log.
 package struct SharedLogMark: Hashable, Sendable {
     /// The name of the file.
@@ -24,28 +24,58 @@ package struct SharedLogMark: Hashable, Sendable {
     /// The name of the limit, for sentences.
     private static let limit = "sharedLogFileBytesMax"
 
+    /// The epoch that a restore of the log began.
+    package struct Epoch: Hashable, Sendable {
+        package let number: UInt64
+        /// Its offsets are above it: a later epoch has a higher one.
+        package let base: UInt64
+    }
+
     package let logID: LogID
     /// The prefix of the log on its servers, for people.
     package let prefix: String
+    /// `nil`: the log was never restored.
+    package let epoch: Epoch?
 
-    package init(logID: LogID, prefix: String) {
+    package init(logID: LogID, prefix: String, epoch: Epoch? = nil) {
         self.logID = logID
         self.prefix = prefix
+        self.epoch = epoch
+    }
+
+    /// The mark of a log, as its servers have it.
+    package init(of identity: LogIdentity, prefix: String) {
+        let current = identity.current
+        let epoch = identity.epochs.count > 1 ? Epoch(number: current.number, base: current.base) : nil
+        self.init(logID: identity.logID, prefix: prefix, epoch: epoch)
     }
 
     var text: String { self.text(under: Self.head) }
 
-    fileprivate func text(under head: String) -> String { "\(head)\nlog \(self.logID)\nprefix \(self.prefix)\n" }
+    fileprivate func text(under head: String) -> String {
+        let epoch = self.epoch.map { "epoch \(String($0.number, radix: 16)) \($0.base)\n" } ?? ""
+        return "\(head)\nlog \(self.logID)\nprefix \(self.prefix)\n\(epoch)"
+    }
 
     /// - Returns: `nil` where it is not exactly what `text` is.
     init?(text: String) { self.init(text: text, under: Self.head) }
 
     fileprivate init?(text: String, under head: String) {
-        let lines = text.split(separator: "\n").map { $0.split(separator: " ").last ?? "" }
-        guard lines.count == 3, lines[1].utf8.count == 32, let high = UInt64(lines[1].prefix(16), radix: 16),
+        let all = text.split(separator: "\n")
+        let lines = all.map { $0.split(separator: " ").last ?? "" }
+        guard (3...4).contains(lines.count), lines[1].utf8.count == 32,
+            let high = UInt64(lines[1].prefix(16), radix: 16),
             let low = UInt64(lines[1].suffix(16), radix: 16)
         else { return nil }
-        self.init(logID: LogID(high: high, low: low), prefix: String(lines[2]))
+        var epoch: Epoch?
+        if lines.count == 4 {
+            let words = all[3].split(separator: " ")
+            guard words.count == 3, let number = UInt64(words[1], radix: 16), let base = UInt64(words[2]) else {
+                return nil
+            }
+            epoch = Epoch(number: number, base: base)
+        }
+        self.init(logID: LogID(high: high, low: low), prefix: String(lines[2]), epoch: epoch)
         guard self.text(under: head) == text else { return nil }
     }
 
@@ -126,7 +156,7 @@ package struct SharedLogMark: Hashable, Sendable {
     /// - Throws: `unusable`, with what to do, where it belongs to something else.
     package func take(_ directory: StoreDirectory) throws(StoreError) -> Bool {
         if let mark = try Self.read(in: directory.path) {
-            guard mark.logID != self.logID else { return false }
+            guard mark.logID != self.logID || mark.epoch != self.epoch else { return false }
             throw .unusable(
                 directory: directory.path,
                 reason:
@@ -134,14 +164,72 @@ package struct SharedLogMark: Hashable, Sendable {
             )
         }
         try Self.refuseOwnLog(in: directory)
-        let file = directory.file(Self.fileName)
+        try self.write(in: directory)
+        return true
+    }
+
+    private func write(in directory: StoreDirectory) throws(StoreError) {
         do throws(SecretFile.Fault) {
-            try SecretFile.replace(file, Array(self.text.utf8), mode: 0o600)
+            try SecretFile.replace(directory.file(Self.fileName), Array(self.text.utf8), mode: 0o600)
         } catch {
             throw .unusable(directory: directory.path, reason: "\(error)")
         }
-        return true
     }
+
+    /// Sets aside what a directory has counted and kept of a log that was restored from a backup since.
+    ///
+    /// An operator has restored the log on purpose, and what came after the backup is not in it: so a ledger of before counts records that
+    /// the log does not have, or others at their offsets. The gateway counts the log anew. Keys, forgotten sessions and the audit stay.
+    /// The mark is changed last: what is cut off is done again.
+    ///
+    /// - Parameter directory: held.
+    /// - Returns: the folder with what was there; `nil`: the directory is of this epoch, or of no shared log.
+    /// - Throws: `unusable` where the log is of an earlier epoch than the directory: then it went back.
+    package func leaveEarlierEpoch(_ directory: StoreDirectory) throws(StoreError) -> String? {
+        guard let before = try Self.read(in: directory.path), before.logID == self.logID, before.epoch != self.epoch
+        else { return nil }
+        guard let epoch = self.epoch, epoch.base > before.epoch?.base ?? 0 else {
+            throw Self.wentBack(
+                "this directory belongs to an epoch that began later than the one at the servers",
+                in: directory.path
+            )
+        }
+        do {
+            let folder =
+                try LedgerReplacement.asideFolder(in: directory)
+                + "/before-restore-\(String(epoch.number, radix: 16))"
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            FolderOwner.take(folder)
+            for name in Self.filesOfEpoch {
+                let file = directory.file(name)
+                guard FileManager.default.fileExists(atPath: file) else { continue }
+                guard !FileManager.default.fileExists(atPath: folder + "/" + name) else {
+                    throw StoreError.unusable(
+                        directory: directory.path,
+                        reason: "\(file) and \(folder)/\(name) are both there: move one of them away"
+                    )
+                }
+                try StoreFiles.rename(file, to: folder + "/" + name)
+            }
+            try self.write(in: directory)
+            return folder
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .unusable(directory: directory.path, reason: StoreFile.sentence(error))
+        }
+    }
+
+    /// All that a gateway keeps of one epoch of a log.
+    private static let filesOfEpoch: [String] =
+        [StoreDirectory.ledgerFile, BoardCache.fileName]
+        .flatMap { name in
+            ["", "-wal", "-shm", "-journal"].map { name + $0 }
+        } + [LedgerSeal.name, LedgerCopies.folderName, SharedForgettingFile.fileName]
 }
 
 /// A file of a data directory that says: the event log that is here was moved to one that several gateways share.

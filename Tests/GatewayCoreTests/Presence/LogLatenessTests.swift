@@ -41,6 +41,15 @@ struct LogLatenessTests {
         #expect(lateness.late(10, elapsed: self.at(30)) == .init())
     }
 
+    @Test func `offsets that a restore left out are no records that a gateway lacks`() {
+        let identity = LogIdentity().continued(epoch: 7, base: 1_000_000, last: [.breaks: 20])
+        var lateness = LogLateness(of: identity)
+        lateness.note([18, 1_000_003], elapsed: self.at(1))
+        #expect(lateness.late(18, elapsed: self.at(3)) == .init(records: 5, time: .seconds(2)))
+        #expect(lateness.late(20, elapsed: self.at(3)).records == 3)
+        #expect(lateness.late(1_000_001, elapsed: self.at(3)).records == 2)
+    }
+
     @Test func `both limits hold, and one past each is too late`() {
         let bounds = LogLateness.Bounds()
         #expect(bounds == .init(after: .seconds(10), recordsMax: 10_000))
