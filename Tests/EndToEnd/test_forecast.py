@@ -86,10 +86,6 @@ class Forecasts(unittest.TestCase):
         error = self.forecast(gateway, "--days", "0", code=65)
         self.assertIn("the limit forecastStreamsMax is 200, and the gateway has 201 streams: name one with --stream", error)
         self.assertEqual([each["listeners"] for each in self.forecast(gateway, "--days", "0", "--stream", "u")["streams"]], [1])
-        # A break beyond the period is none of the forecast.
-        gateway.run("group", "publish", "--streams", "v,w", "--break", "eve", "--vast", VAST, "--in", "3h")
-        self.assertIn("201 streams", self.forecast(gateway, "--days", "0", "--hours", "2", code=65))
-        self.assertIn("203 streams", self.forecast(gateway, "--days", "0", code=65))
 
     def test_breaks_of_yesterday_are_the_basis_of_an_estimate(self):
         gateway = SteppedGateway()
