@@ -113,7 +113,7 @@ class Groups(unittest.TestCase):
 
     def test_a_group_that_starts_now_is_published_again_at_the_same_time(self):
         offsets = {"a": 0, "b": 1.5, "c": -0.5}
-        group = self.file([{"stream": name, "offset": f"{'-' if offset < 0 else ''}{abs(offset):g}s"} for name, offset in offsets.items()])
+        group = self.file([{"stream": name, "offset": f"{1_000 * offset:.0f}ms"} for name, offset in offsets.items()])
 
         def published(name):
             """Publishes now; gives the group's start and its breaks, unless this machine took longer than the lead."""
