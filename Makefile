@@ -86,7 +86,7 @@ demo-live: build ## keeps a gateway with 50 listeners and a break every 30 s for
 	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
 	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-live.sh
 
-demo-broadcast: build ## shows breaks from an encoder's cues and a radio's titles with 200 players, in two minutes
+demo-broadcast: build ## shows a schedule with an ad server and audiences, an encoder's cues and a radio's titles with 300 players, in three minutes
 	@scripts/setup.sh demo
 	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
 	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-broadcast.sh

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Shows breaks that begin outside of the gateway, in about two minutes: an encoder's cue in HLS and in a transport stream, an early
-# end, a radio trigger, a break by hand with a punch, and a cue that is cancelled, with 200 players. Checks the breaks, the report
-# and the audit, and exits with 1 where something is wrong. Everything is in a temporary folder, and stops with this script.
+# Shows breaks that begin outside of the gateway, in less than three minutes: a schedule from CSV whose ads come from an ad server for
+# three audiences, an encoder's cue in HLS and in a transport stream, an early end, a radio trigger, a break by hand with a punch, and
+# a cue that is cancelled, with 300 players. Checks the breaks, the report and the audit, and exits with 1 where something is wrong.
+# Everything is in a temporary folder, and stops with this script.
 #
 #   DEMO_PATIENCE  how many seconds one step may take, for machines that are slow (default: 120)
 set -euo pipefail
@@ -21,6 +22,7 @@ folder="$(mktemp -d -t cuecast-demo-broadcast.XXXXXX)"
 # What must run until the end, and what comes to its end by itself.
 pids=()
 players=()
+crowds=()
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 if [ ! -t 1 ]; then say() { printf '\n== %s\n' "$*"; }; fi
@@ -53,6 +55,8 @@ wait_until() {
 }
 
 parts() { python3 -S scripts/demo_broadcast.py "$@"; }
+# shellcheck source=scripts/demo-schedule.sh
+. scripts/demo-schedule.sh
 await() { parts await "$folder/$1.jsonl" "$2" "$3" || fail "step failed: $1 sends '$2'"; }
 encoder() { printf '%s\n' "$*" >&3; }
 # Whether so many players got every ad. Arguments: their number, then options of `cuecast report`.
@@ -61,20 +65,24 @@ have_ads() {
     shift
     [ "$("$cuecast" report "$@" --format json | parts delivered)" = "$count" ]
 }
-is_in_state() { "$cuecast" breaks --stream tv --break "$1" --format json | grep -q "\"state\" : \"$2\""; }
+# Whether a break has come to a state. Arguments: its stream, the break, and the state.
+is_in_state() { "$cuecast" breaks --stream "$1" --break "$2" --format json | grep -q "\"state\" : \"$3\""; }
 
 # There before anybody looks into them: the parts begin when the machine lets them.
-for part in ready encoding encoder.jsonl playlist.jsonl radio.jsonl; do : >"$folder/$part"; done
-for part in encoder playlist radio; do : >"$folder/$part.messages"; done
+for part in ready encoding ad-server encoder.jsonl playlist.jsonl radio.jsonl traffic.jsonl requests.jsonl; do : >"$folder/$part"; done
+for part in encoder playlist radio traffic; do : >"$folder/$part.messages"; done
 
-say "1. A gateway starts. The studio and three watchers each have a key: so the audit says who asked"
-for name in gateway studio encoder playlist radio; do "$cuecast" keygen --out "$folder/$name" >"$folder/keygen"; done
+say "1. A gateway starts. The studio, the traffic system and three watchers each have a key: so the audit says who asked"
+for name in gateway studio traffic encoder playlist radio; do "$cuecast" keygen --out "$folder/$name" >"$folder/keygen"; done
+make_tokens
 broadcaster() { printf "{name: %s, streams: ['%s'], keys: ['%s']}" "$1" "$2" "$(cat "$folder/$1.pub")"; }
-printf 'broadcasters: [%s, %s, %s, %s]\n' "$(broadcaster studio '*')" "$(broadcaster encoder tv)" "$(broadcaster playlist tv)" \
-    "$(broadcaster radio radio)" >"$folder/broadcasters.yaml"
+printf 'broadcasters: [%s, %s, %s, %s, %s]\n' "$(broadcaster studio '*')" "$(broadcaster traffic '*')" "$(broadcaster encoder tv)" \
+    "$(broadcaster playlist tv)" "$(broadcaster radio radio)" >"$folder/broadcasters.yaml"
 policy='tv list=spots duration=60s sources=encoder,playlist; radio list=spots duration=60s'
 "$cuecast" serve --data-dir "$folder/data" --notices 'tcp://127.0.0.1:*' --requests 'tcp://127.0.0.1:*' \
     --broadcast 'tcp://127.0.0.1:*' --http 127.0.0.1:0 --set logLevel=warning --set "breaks.cues=$policy" \
+    --set 'listeners.protectedStreams=web' --set listeners.tokenKeysFile="$folder/listeners.json" \
+    --set 'listeners.attributes=web token=device,region' --set listeners.sessionsPerSubjectMax=0 \
     --set broadcasters.secretKeyFile="$folder/gateway.key" --set broadcasters.file="$folder/broadcasters.yaml" >"$folder/ready" &
 gateway=$!
 pids+=("$gateway")
@@ -99,7 +107,15 @@ cat >"$folder/ads.json" <<'JSON'
 JSON
 "$cuecast" lists put spots --ads "$folder/ads.json" | sed 's/^/   /'
 
-say "2. The watchers and $((tv_players + radio_players)) players start: $tv_players of the stream tv, $radio_players of the stream radio"
+say "2. The traffic system has breaks of the stream web. A dry run shows what each audience would hear; nothing is published"
+start_ad_server
+show_dry_run
+
+say "3. The schedule is put in. The ad server is asked for each break and audience, and not for each player"
+follow_schedule
+
+players_count=$((tv_players + radio_players + web_players))
+say "4. The watchers and $players_count players start: $tv_players of tv, $radio_players of radio, and $web_players of web in three audiences"
 watch() {
     local source="$1"
     shift
@@ -111,7 +127,7 @@ watch encoder ts udp://127.0.0.1:0 --stream tv
 wait_until "the watcher of the transport stream does not listen" grep -q 'Listens for datagrams at ' "$folder/encoder.messages"
 transport="$(sed -n 's/.*Listens for datagrams at \([0-9.]*:[0-9]*\).*/\1/p' "$folder/encoder.messages")"
 mkfifo "$folder/commands"
-python3 -S scripts/demo_broadcast.py encode "$transport" "$folder/broadcast.jsonl" <"$folder/commands" >"$folder/encoding" &
+python3 -S scripts/demo_encoder.py "$transport" "$folder/broadcast.jsonl" <"$folder/commands" >"$folder/encoding" &
 pids+=("$!")
 exec 3>"$folder/commands"
 wait_until "the encoder did not start" grep -q '^ready' "$folder/encoding"
@@ -123,18 +139,23 @@ echo "   the same programme in HLS:     $source/live.m3u8"
 echo "   a radio stream:                $source/radio.mp3"
 wait_until "the watcher of the transport stream found no cues" grep -q 'has cues on PID' "$folder/encoder.messages"
 wait_until "the watcher of the radio heard nothing" grep -q 'no ads play' "$folder/radio.jsonl"
+# Starts players. Arguments: what they are called, their stream, their number, how many breaks they wait for, and options.
 crowd() {
-    "$load" --stream "$1" --listeners "$2" --follow --breaks "$3" --speed 1 --patience "${patience}s" --json \
+    "$load" --stream "$2" --listeners "$3" --follow --breaks "$4" --speed 1 --patience "${patience}s" --json "${@:5}" \
         >"$folder/players-$1.json" 2>"$folder/players-$1.messages" &
     players+=("$!")
+    crowds+=("$1")
 }
-crowd tv "$tv_players" 3
-crowd radio "$radio_players" 1
-listening() { [ "$("$cuecast" streams --json | parts listening)" = "$((tv_players + radio_players))" ]; }
+crowd tv tv "$tv_players" 3
+crowd radio radio "$radio_players" 1
+for audience in "${audiences[@]}"; do
+    crowd "$audience" web "${audience_players[$audience]}" 1 --listener-token-file "$folder/$audience.token"
+done
+listening() { [ "$("$cuecast" streams --json | parts listening)" = "$players_count" ]; }
 wait_until "the players did not join" listening
 echo "   all players listen"
 
-say "3. The encoder announces a break of 40 s, in its transport stream and in HLS: both watchers see it, and it is one break"
+say "5. The encoder announces a break of 40 s, in its transport stream and in HLS: both watchers see it, and it is one break"
 encoder out 1001 10 40
 await encoder out 1
 echo "   The playlist has the mark with the first segment of the break, and so a few seconds later:"
@@ -142,12 +163,12 @@ await playlist out 1
 wait_until "not all players got their ads" have_ads "$tv_players" --stream tv
 "$cuecast" breaks --stream tv | sed 's/^/   /'
 
-say "4. The programme is back early: the encoder ends the break before its 40 s are over"
+say "6. The programme is back early: the encoder ends the break before its 40 s are over"
 encoder in 1001 4
 await encoder in 1
 await playlist in 1
 
-say "5. The radio has no cues: its title says that ads play, and the next title ends them"
+say "7. The radio has no cues: its title says that ads play, and the next title ends them"
 encoder title "START_AD_BREAK 30"
 await radio out 1
 sleep 10
@@ -155,14 +176,17 @@ wait_until "not all players of the radio got their ads" have_ads "$radio_players
 encoder title "The Larks - Evening Song"
 await radio in 1
 
-say "6. The studio publishes a break by hand: the players fetch its ads and hold them, until the punch"
+say "8. The studio publishes a break by hand: the players fetch its ads and hold them, until the punch"
 "$cuecast" publish --stream tv --break late-news --ads "$folder/ads.json" --cued | sed 's/^/   /'
 wait_until "not all players hold the ads" have_ads "$tv_players" --stream tv --break late-news
 echo "   all players hold the ads: now the punch"
 "$cuecast" punch --stream tv --break late-news | sed 's/^/   /'
-wait_until "the break late-news did not end" is_in_state late-news complete
+wait_until "the break late-news did not end" is_in_state tv late-news complete
 
-say "7. The encoder announces another break, and takes it back when the players hold its ads already"
+say "9. The traffic log changes: its first break comes now, and each audience plays its own ads"
+play_scheduled_break
+
+say "10. The encoder announces another break, and takes it back when the players hold its ads already"
 encoder out 1002 14 30
 await encoder out 2
 cancelled="$(parts break "$folder/encoder.jsonl")"
@@ -170,14 +194,14 @@ wait_until "not all players got the ads of $cancelled" have_ads "$tv_players" --
 encoder cancel 1002
 await encoder cancel 1
 
-say "8. The players report what they played, and the gateway's books are compared"
-for stream in tv radio; do
+say "11. The players report what they played, and the gateway's books are compared"
+for crowd in "${crowds[@]}"; do
     player="${players[0]}"
     deadline=$((SECONDS + patience))
     while kill -0 "$player" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do sleep 0.2; done
-    kill -0 "$player" 2>/dev/null && fail "the players of the stream $stream did not come to their end"
+    kill -0 "$player" 2>/dev/null && fail "the players $crowd did not come to their end"
     players=("${players[@]:1}")
-    wait "$player" || fail "the players of the stream $stream found: $(parts findings "$folder/players-$stream.json")"
+    wait "$player" || fail "the players $crowd found: $(parts findings "$folder/players-$crowd.json")"
 done
 # The ledger follows the log: the report is right a moment later.
 report() {
@@ -194,12 +218,15 @@ echo "   who asked for what, the newest first (the audit also has the bytes of e
 "$cuecast" breaks --format json >"$folder/breaks.json"
 echo
 echo "   what this demo has checked:"
-parts check "$folder" "$tv_players" "$radio_players" || fail "something is not as it must be"
+of_audiences=()
+for audience in "${audiences[@]}"; do of_audiences+=("$audience=${audience_players[$audience]}"); done
+parts check "$folder" "$tv_players" "$radio_players" "${of_audiences[@]}" || fail "something is not as it must be"
 
-say "9. Everything stops"
+say "12. Everything stops"
 kill -TERM "${pids[@]}"
 for pid in "${pids[@]}"; do wait "$pid" || [ "$pid" != "$gateway" ] || fail "the gateway ended with a fault"; done
 pids=()
 echo "Everything is stopped; each break was there once, and the books balanced."
-say "Next: do it with your encoder"
-echo "docs/broadcasters/from-your-encoder.md, from-a-transport-stream.md and from-icecast.md begin with a first watch of yours."
+say "Next: do it with your encoder, your traffic system and your ad server"
+echo "docs/broadcasters/from-your-encoder.md, from-a-transport-stream.md and from-icecast.md begin with a first watch of yours;"
+echo "schedules.md, from-your-ad-server.md and audiences.md with your log, your ad tag and your listeners."

@@ -67,6 +67,14 @@ struct Requests: ParsableCommand {
     )
     var listenerTokenFile: String?
 
+    @Option(
+        help: """
+            With --kind batch: so many variants of the break, with default; each session joins first, with the attribute \
+            'variant', which the gateway must name: listeners.attributes='load-* join=variant'.
+            """
+    )
+    var variants: Int?
+
     @OptionGroup var encryption: EncryptionOptions
 
     @OptionGroup var output: OutputOptions
@@ -88,6 +96,7 @@ struct Requests: ParsableCommand {
             if let file = self.listenerTokenFile {
                 settings.tokens = try JoinTokens(path: file, listeners: self.connections)
             }
+            settings.variants = self.variants
             settings.connectionsPerSecond = self.connectRate
             settings.acknowledgementsPerSecondExpected = self.expect
             settings.handlesSignals = true

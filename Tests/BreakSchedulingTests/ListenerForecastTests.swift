@@ -41,6 +41,14 @@ struct ListenerForecastTests {
         #expect(Self.estimate([Self.past(days: 7, 10)]).days == 1)
     }
 
+    @Test func `as many days as daysMax are looked back, and no more`() {
+        #expect(ListenerForecast.daysMax == 28)
+        #expect(Self.estimate([Self.past(days: 28, 10)], days: 28).listeners == 10)
+        #expect(Self.estimate([Self.past(days: 28, 10)], days: 27).basis == .now)
+        #expect(Self.estimate([Self.past(days: 29, 10)], days: 29).basis == .now)
+        #expect(ListenerForecast.times(for: Self.start..<Self.start + 1, days: 29).count == 28)
+    }
+
     @Test func `the estimate is the median of the days, with their range`() {
         let past = [5, 100, 7, 9].enumerated().map { Self.past(days: Int64($0.offset) + 1, $0.element) }
         #expect(

@@ -177,4 +177,45 @@ struct StreamGroupTests {
         #expect(cancelled.allSatisfy(\.isPublished) && cancelled.count == 40)
         #expect(await group.cancel(at: gateway).allSatisfy { !$0.isPublished })
     }
+
+    @Test func `a group that starts now is the same publication when it is published again`() async throws {
+        #expect(StreamGroup.nowLeadMilliseconds == 2_000)
+        let group = Self.group([0, 1_500, -2_000])
+        let gateway = Gateway(refusing: ["s2"])
+        let clock = Date(timeIntervalSince1970: Double(Self.now) / 1_000)
+        let start = StreamGroup.Start.after(StreamGroup.nowLeadMilliseconds)
+        let first = try await group.publish(at: start, to: gateway) { clock }.get()
+        #expect(first.time == Self.now + 2_000 && Self.new(first.outcomes) == ["s0", "s1"])
+        let before = await gateway.breaks
+        await gateway.allow()
+        // Later than the breaks have started.
+        let again = try await group.publish(at: start, to: gateway) { clock + 60 }.get()
+        #expect(again.time == first.time && Self.new(again.outcomes) == ["s2"])
+        let after = await gateway.breaks
+        #expect(before["s0"] == after["s0"] && before["s1"] == after["s1"])
+        #expect(after["s2"]?.start == .at(clock))
+    }
+
+    @Test func `no stream of a relative group starts before the clock is read`() async throws {
+        let clock = Date(timeIntervalSince1970: Double(Self.now) / 1_000)
+        let gateway = Gateway(refusing: [])
+        for (offsets, lead, stream, early) in [
+            ([0, -2_001], 2_000, "s1", 1), ([-1], 0, "s0", 1), ([0, -5_000, -7_000, -6_000], 2_000, "s2", 5_000),
+        ] as [([Int64], Int64, String, Int64)] {
+            let result = try await Self.group(offsets).publish(at: .after(lead), to: gateway) { clock }
+            let fault = #expect(throws: StreamGroup.Fault.self) { try result.get() }
+            #expect(
+                fault?.description
+                    == "on \(stream) the break would start \(early) ms before now: give a later start with --in or --at"
+            )
+        }
+        #expect(await gateway.breaks.isEmpty)
+        // At the limit; an absolute start is the gateway's to judge.
+        let group = Self.group([0, -2_000])
+        let relative = try await group.publish(at: .after(2_000), to: gateway) { clock }.get()
+        #expect(Self.new(relative.outcomes) == ["s0", "s1"])
+        _ = await group.cancel(at: gateway)
+        let absolute = try await group.publish(at: .at(Self.now), to: gateway) { clock }.get()
+        #expect(absolute.time == Self.now && Self.new(absolute.outcomes) == ["s0", "s1"])
+    }
 }

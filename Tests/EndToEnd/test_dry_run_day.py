@@ -108,6 +108,15 @@ class DryRunOfADay(unittest.TestCase):
         default, cars = said[1]["variants"]
         self.assertEqual((default["ads"][0]["title"], default["ads"][0]["cutAfterSeconds"]), ("Main", 30))
         self.assertIn("it keeps the ads of the list house", cars["notes"])
+        # A follower that asks no ad server leaves such breaks to one that does, and chooses nothing for them.
+        choose = self.candidates(["only"], "30s")
+        private = ("--allow-private", *UNHURRIED)
+        house = [[ad["title"] for ad in each["variants"][0]["ads"]] for each in self.dry(path, "--choose", choose, *private)]
+        self.assertEqual([titles[0] for titles in house], ["Harbour Coffee: the early cup"] * 2)
+        empty = os.path.join(self.folder, "empty")
+        run_with(self.gateway, "vast", "resolve", server.url("/none"), *private, "--record", empty, code=65)
+        said = self.dry(path, "--choose", choose, "--answers", empty)
+        self.assertEqual([[ad["title"] for ad in each["variants"][0]["ads"]] for each in said], [["only"]] * 2)
         # From recorded answers it is the same, and no server is asked.
         folder = os.path.join(self.folder, "answers")
         run_with(self.gateway, "vast", "resolve", server.url("/main"), "--allow-private", *UNHURRIED, "--record", folder, code=0)

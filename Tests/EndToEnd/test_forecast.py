@@ -9,6 +9,7 @@ import json, os, time, unittest
 from harness import ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, until
 from test_ad_servers import run_with
 from test_clock import DAY, OK, SteppedGateway
+from test_groups import instant
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 
@@ -64,10 +65,27 @@ class Forecasts(unittest.TestCase):
                               "--event-end", "2126-11-28T21:00:00Z")["events"][0]
         self.assertEqual((event["content"]["title"], event["scheduledend"] - event["scheduledstart"], event["inventoryconfig"]["expectedpodcount"]),
                          ("Cup final", 7_200_000, 0))
-        for arguments in (("--hours", "0"), ("--hours", "25"), ("--days", "29"), ("--provider", "x"), ("--event-title", "x"),
+        # At the limits, and one past them.
+        said = self.forecast(gateway, "--hours", "24", "--days", "28")
+        self.assertEqual((instant(said["until"]) - instant(said["now"]), [len(each["breaks"]) for each in said["streams"]]), (86_400, [2, 1]))
+        for arguments in (("--hours", "0"), ("--hours", "25"), ("--days", "29"), ("--days", "-1"), ("--provider", "x"), ("--event-title", "x"),
                           ("--leap", "forecast", "--event-title", "x"), ("--stream", "a b"), ("--leap", "other")):
             run_with(gateway, "forecast", *arguments, code=64)
         run_with(gateway, "forecast", "--http", "127.0.0.1:1", code=69)
+
+    def test_as_many_streams_as_forecast_streams_max_are_shown_and_one_more_is_refused(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        names = [f"s{number:03}" for number in range(199)]
+        gateway.run("group", "publish", "--streams", ",".join(names), "--break", "noon", "--vast", VAST, "--in", "1h")
+        # A stream counts that has listeners only.
+        self.listen(gateway, "t", 1)
+        said = self.forecast(gateway, "--days", "0")
+        self.assertEqual([each["stream"] for each in said["streams"]], [*names, "t"])
+        self.listen(gateway, "u", 1)
+        error = self.forecast(gateway, "--days", "0", code=65)
+        self.assertIn("the limit forecastStreamsMax is 200, and the gateway has 201 streams: name one with --stream", error)
+        self.assertEqual([each["listeners"] for each in self.forecast(gateway, "--days", "0", "--stream", "u")["streams"]], [1])
 
     def test_breaks_of_yesterday_are_the_basis_of_an_estimate(self):
         gateway = SteppedGateway()

@@ -4,7 +4,7 @@
 
     scripts/end-to-end.sh Groups
 """
-import datetime, json, os, signal, tempfile, unittest
+import datetime, json, os, signal, tempfile, time, unittest
 
 from ad_server import AdServer, inline, vast
 from harness import ROOT, Gateway, until
@@ -37,8 +37,9 @@ class Groups(unittest.TestCase):
     def results(self, said):
         return {each["stream"]: each["result"] for each in said["streams"]}
 
-    def breaks(self):
-        return {each["stream"]: each for each in json.loads(self.gateway.run("breaks", "--format", "json"))}
+    def breaks(self, name=None):
+        only = ("--break", name) if name else ()
+        return {each["stream"]: each for each in json.loads(self.gateway.run("breaks", *only, "--format", "json"))}
 
     @staticmethod
     def ad(name, seconds):
@@ -109,6 +110,58 @@ class Groups(unittest.TestCase):
         self.assertEqual((self.results(said), said.get("start"), len(server.asked)), ({name: "published" for name in "abc"}, None, 1))
         self.assertEqual({each["firstAdvertisement"] for each in self.breaks().values()}, {"Spring"})
         until("the books have them", lambda: len(json.loads(gateway_text(self.gateway, "/v1/reports?break=final"))["breaks"]) == 3)
+
+    def test_a_group_that_starts_now_is_published_again_at_the_same_time(self):
+        offsets = {"a": 0, "b": 1.5, "c": -0.5}
+        group = self.file([{"stream": name, "offset": f"{1_000 * offset:.0f}ms"} for name, offset in offsets.items()])
+
+        def published(name):
+            """Publishes now; gives the group's start and its breaks, unless this machine took longer than the lead."""
+            before = time.time()
+            said = self.publish("--group", group, "--break", name, "--vast", VAST, "--now")
+            # 2 s after the gateway's clock was read, which is this machine's.
+            start = instant(said["start"])
+            self.assertLessEqual(before + 2, start + 0.001)
+            self.assertLessEqual(start, time.time() + 2.001)
+            self.assertEqual(self.results(said), {name: "published" for name in offsets})
+            breaks = self.breaks(name)
+            if {stream: round(instant(each["start"]) - start, 3) for stream, each in breaks.items()} == offsets:
+                return name, said["start"], breaks
+            run_with(self.gateway, "group", "cancel", "--streams", ",".join(offsets), "--break", name)
+            return None
+
+        name, start, breaks = next(found for attempt in range(20) if (found := published(f"final-{attempt}")))
+        # Now that some have begun it is the same publication, also without --now.
+        until("the first has begun", lambda: self.breaks(name)["c"]["state"] in ("live", "complete"))
+        options = ("--break", name, "--vast", VAST)
+        for more in (("--now",), ()):
+            again = self.publish("--group", group, *options, *more)
+            self.assertEqual((self.results(again), again["start"]), ({name: "present" for name in offsets}, start))
+        self.assertEqual({stream: each["revision"] for stream, each in self.breaks(name).items()},
+                         {stream: each["revision"] for stream, each in breaks.items()})
+
+    def test_no_stream_starts_before_the_clock_is_read(self):
+        base = ("--break", "final", "--vast", VAST)
+        for offset, lead, said in (("-2001ms", ("--now",), "1 ms"), ("-2001ms", (), "1 ms"), ("-3s", ("--in", "1s"), "2000 ms")):
+            group = self.file([{"stream": "a"}, {"stream": "early", "offset": offset}])
+            done = run_with(self.gateway, "group", "publish", "--group", group, *base, *lead, code=65)
+            self.assertIn(f"on early the break would start {said} before now: give a later start with --in or --at", done.stderr)
+        self.assertEqual(self.breaks(), {})
+
+    def test_as_many_streams_as_group_streams_max_get_a_break(self):
+        names = [f"s{number}" for number in range(1_000)]
+        said = self.publish("--streams", ",".join(names), "--break", "final", "--vast", VAST, "--in", "1h")
+        self.assertEqual((self.results(said), said["failed"]), ({name: "published" for name in names}, 0))
+        self.assertEqual({each["start"] for each in self.breaks().values()}, {said["start"]})
+        self.assertEqual(len(self.breaks()), 1_000)
+
+    def test_a_file_of_streams_has_as_many_bytes_as_group_file_bytes_max(self):
+        path = self.file([{"stream": "a"}])
+        for more, code in ((0, 0), (1, 65)):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(" " * (4_194_304 + more - os.path.getsize(path)))
+            done = run_with(self.gateway, "group", "publish", "--group", path, "--break", "final", "--vast", VAST, "--in", "1h", code=code)
+            self.assertEqual("the limit groupFileBytesMax is 4194304" in done.stderr, code == 65, done.stderr)
 
     def test_faults_publish_nothing(self):
         path = self.file([{"stream": "a"}, {"stream": "a"}])

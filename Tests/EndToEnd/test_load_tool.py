@@ -18,7 +18,8 @@ def load(*arguments, code=0):
 
 class LoadTool(unittest.TestCase):
     def setUp(self):
-        self.gateway = Gateway("--set", "listeners.requestsPerSecondMax=0")
+        self.gateway = Gateway("--set", "listeners.requestsPerSecondMax=0", "--set", "listeners.attributes=load-* join=variant",
+                               "--set", "listeners.sessionsPerConnectionMax=0")
         self.addCleanup(self.gateway.close)
 
     def at(self, *names):
@@ -50,6 +51,30 @@ class LoadTool(unittest.TestCase):
         self.assertGreaterEqual(played, 3 * answered)
         self.assertLessEqual(played, 3 * (answered + 20 * len(runs)))
         self.assertEqual(sum(each.get("repeats", 0) for each in counts), 0)
+
+    def test_batches_of_variants_are_in_the_books_of_each(self):
+        sessions = 20 * 26
+
+        def run(factor):
+            result = json.loads(load(
+                "requests", *self.at("requests", "broadcast"), "--kind", "batch", "--variants", "4", "--connections", "20", "--duration",
+                f"{500 * factor}ms", "--warmup", "0s", "--json", code=None))
+            self.assertEqual(result["refused"], {})
+            return result
+        # Until each session has its batch.
+        result = slower_until(run, lambda result: result["count"] > 2 * sessions and result["lost"] == 0)
+        self.assertGreater(result["count"], 2 * sessions)
+
+        def books():
+            report = self.gateway.get("/v1/reports?limit=1")
+            return report["breaks"][0]["ads"] if all(lane["offset"] == lane.get("head") for lane in report["lanes"].values()) else None
+        ads = until("the ledger has read the log", books)
+        self.assertEqual([(each["variantName"], each["id"], each["counts"]["delivered"]) for each in ads],
+                         [(name, f"ad-{3 * variant + place:03}", sessions // 4)
+                          for variant, name in enumerate(("default", "v01", "v02", "v03")) for place in range(3)])
+        for arguments in (("batch", "0"), ("batch", "33"), ("time", "2")):
+            self.assertIn("--variants is 1 to 32", load("requests", *self.at("requests", "broadcast"), "--kind", arguments[0], "--variants",
+                                                        arguments[1], code=64))
 
     def test_notices_reach_every_subscriber(self):
         # The tool waits for a notice for 10 s.

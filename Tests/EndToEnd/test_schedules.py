@@ -333,6 +333,31 @@ class Schedules(unittest.TestCase):
         self.assertEqual(self.breaks()[name]["firstAdvertisement"], "Mine")
         self.assertEqual(follower.end(), 0)
 
+    def test_a_conflict_keeps_what_ad_servers_gave_other_breaks(self):
+        server = self.ad_server()
+        asked, go = threading.Event(), threading.Event()
+        self.addCleanup(go.set)
+
+        def slow(_):
+            asked.set()
+            go.wait(PATIENCE)
+            return answer(vast())
+
+        server.pages["/slow"] = slow
+        server.serve("/some", vast(inline("Some")))
+        path = self.write_servers([self.server_row(0, server.url("/slow")), self.server_row(1, server.url("/some"))])
+        follower = self.follow(path, *self.FILLING, "--choose", self.candidates(["only"], "90s"), "--ad-server-time", "60s")
+        self.assertTrue(asked.wait(PATIENCE))
+        ads = self.file("mine.json", {"ads": [{"id": "mine", "title": "Mine", "duration": "15s", "media": [{"url": "https://a.example/b.mp3"}]}]})
+        self.gateway.run("update", "--stream", "radio1", "--break", self.name(0), "--ads", ads)
+        go.set()
+        follower.complaint(f"{self.name(0)}: someone else changed it meanwhile")
+        until("the other is filled", lambda: follower.changes("filled") == [self.name(1)])
+        follower.complaint(f"{self.name(0)}: it has other ads than the schedule's already")
+        self.assertEqual([self.breaks()[self.name(number)]["firstAdvertisement"] for number in range(2)], ["Mine", "Some"])
+        self.assertEqual([target for target, _ in server.asked if target == "/some"], ["/some"], "it is not asked again for an answer that it gave")
+        self.assertEqual(follower.end(), 0)
+
     def test_an_ad_server_that_fails_is_left_alone(self):
         server = self.ad_server()
         server.serve("/broken", "no", status=500)
@@ -396,6 +421,7 @@ class Schedules(unittest.TestCase):
         said = self.put(path, *more)
         self.assertEqual((self.counts(said), said["breaks"][0]["variants"]),
                          ({"new": 2}, {"cars": 2, "abroad": 2, "night": 1, "lost": 2, "work": 1}))
+        self.assertIn("2 breaks, or variants of them, have ad servers", self.said)
         self.assertEqual((self.counts(self.put(path, *more)), server.asked), ({"unchanged": 2}, []))
         follower = self.follow(path, *self.FILLING, "--variants", variants)
         until("both breaks are filled", lambda: len(follower.changes("filled")) == 2)
@@ -438,6 +464,20 @@ class Schedules(unittest.TestCase):
         self.assertEqual(self.counts(self.put(path, "--list", "spots", "--variants", one)), {"unchanged": 2})
         # Without the option nothing is said about variants.
         self.assertEqual(self.counts(self.put(path, "--list", "spots")), {"unchanged": 2})
+        # A row that names its own ads has them for all listeners, and not only for those of default.
+        self.write([self.row(0), self.row(1)])
+        said = self.put(path, "--list", "spots", "--variants", one)
+        self.assertEqual({each["break"]: each.get("differences") for each in said["breaks"] if each["change"] != "unchanged"}, {self.name(1): ["ads"]})
+        self.assertEqual([each for each in said["breaks"] if "variants" in each], [])
+        self.assertEqual(self.breaks()[self.name(1)].get("variants", []), [])
+        until("the books have it", lambda: set(self.published(self.name(1))) == {None})
+        self.assertEqual(self.counts(self.put(path, "--list", "spots", "--variants", one)), {"unchanged": 2})
+        # And back, and from the start.
+        self.write([self.row(0), self.row(1, ads=""), self.row(2)])
+        said = self.put(path, "--list", "spots", "--variants", one)
+        self.assertEqual((self.counts(said), [each["break"] for each in said["breaks"] if "variants" in each]),
+                         ({"changed": 1, "new": 1, "unchanged": 1}, [self.name(1)]))
+        until("the books have it", lambda: set(self.published(self.name(1))) == {"default", "cars", "bus"})
         self.file("variants.json", {"variants": [self.variant("cars")]})
         self.put(path, "--list", "spots", "--variants", one, code=65)
         self.assertIn("variants[0].name: the variant has no ads of its own", self.said)
@@ -516,3 +556,12 @@ class Schedules(unittest.TestCase):
         variants = self.file("variants.json", {"variants": [self.variant("cars", list="spots")]})
         self.put(path, "--list", "spots", "--choose", choose, "--variants", variants, code=65)
         self.assertIn("name them in one file", self.said)
+
+    def test_a_file_of_variants_has_as_many_bytes_as_file_bytes_max(self):
+        path = self.write([self.row(0, ads="")])
+        variants = self.file("variants.json", {"variants": [self.variant("cars", list="spots")]})
+        for more, code in ((0, 0), (1, 65)):
+            with open(variants, "a", encoding="utf-8") as file:
+                file.write(" " * (1_048_576 + more - os.path.getsize(variants)))
+            self.put(path, "--list", "spots", "--variants", variants, code=code, apply=False)
+            self.assertEqual("the limit fileBytesMax is 1048576" in self.said, code == 65, self.said)

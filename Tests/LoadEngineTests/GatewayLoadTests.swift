@@ -19,6 +19,7 @@ struct GatewayLoadTests {
         let log = InMemoryEventLog()
         var configuration = GatewayConfiguration.forTests
         configuration.limits[.requestsPerSessionPerSecondMax] = 0
+        configuration.audiences = "load-* join=variant"
         return try await withGateway(configuration: configuration, log: log, ledger: InMemoryLedger()) { running in
             let endpoints = running.endpoints
             let result = try await onThread { try body(endpoints) }
@@ -84,6 +85,47 @@ struct GatewayLoadTests {
         default: Issue.record("the recorded exchange is of another kind: \(request.kind), \(reply.body)")
         }
         if kind == .batch { #expect(counted.batches >= result.count) }
+    }
+
+    @Test(arguments: [1, 32])
+    func `sessions ask for the batches of their variants with the tickets that they got`(variants: Int) async throws {
+        let (result, counted) = try await self.longerUntil(answers: 1) { duration, endpoints in
+            var settings = RequestsSettings(
+                requests: try Endpoint(endpoints.requests),
+                broadcast: try Endpoint(endpoints.broadcast),
+                kind: .batch,
+                connections: 600
+            )
+            settings.variants = variants
+            settings.advertisements = 1
+            settings.warmUp = .milliseconds(50)
+            settings.duration = duration
+            settings.patience = waitMax
+            settings.drain = waitMax
+            return try measureRequests(settings)
+        }
+        #expect(result.lost == 0 && result.refused == [:] && counted.batches >= result.count)
+        let request = try ListenerRequest(decoding: result.exchange.request)
+        #expect(!request.ticket.isEmpty)
+        let reply = try ListenerReply(decoding: result.exchange.reply)
+        guard case .batch(let batch) = reply.body else {
+            Issue.record("it is no batch: \(reply.body)")
+            return
+        }
+        #expect(batch.advertisements.count == 1)
+    }
+
+    @Test func `a number of variants is refused where it makes no sense`() throws {
+        let endpoint = try Endpoint("tcp://127.0.0.1:1")
+        for (kind, variants, isBare) in [
+            (.batch, 0, false), (.batch, 33, false), (.time, 2, false), (.acknowledge, 2, false), (.batch, 2, true),
+        ] as [(RequestKind, Int, Bool)] {
+            var settings = RequestsSettings(requests: endpoint, broadcast: endpoint, kind: kind, connections: 1)
+            settings.variants = variants
+            settings.isBare = isBare
+            let error = #expect(throws: LoadError.self) { try measureRequests(settings) }
+            #expect(error.map { "\($0)".contains("--variants is 1 to 32") } ?? false, "\(kind) \(variants)")
+        }
     }
 
     @Test(arguments: [true, false])

@@ -284,8 +284,9 @@ struct DryRunDayDocument: Encodable {
         let ads = self.breaks.flatMap(\.variants).filter { $0.variant == AudienceVariant.defaultName }
         let seconds = ads.reduce(0) { $0 + $1.durationSeconds }
         let first = "\(self.schedule) on \(self.stream): \(Self.breaks(self.breaks.count)); nothing is published"
+        let count = ads.reduce(0) { $0 + $1.ads.count }
         let last =
-            "\n\(Self.breaks(ads.count)) \(ads.count == 1 ? "is" : "are") filled here, with \(ads.reduce(0) { $0 + $1.ads.count }) ads of \(seconds) s for default"
+            "\n\(Self.breaks(ads.count)) \(ads.count == 1 ? "is" : "are") filled here, with \(count == 1 ? "1 ad" : "\(count) ads") of \(seconds) s for default"
         return ([first] + self.breaks.flatMap(\.texts) + [last]).joined(separator: "\n")
     }
 }

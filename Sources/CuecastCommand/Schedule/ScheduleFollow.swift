@@ -41,7 +41,8 @@ struct ScheduleFollow: AsyncParsableCommand {
             leadMilliseconds: self.filling.leadMilliseconds
         )
         guard follower.readAgain() else { throw CommandExit.badData }
-        complain("Follows \(options.file.file): \(follower.breakCount) breaks.")
+        let count = follower.breakCount
+        complain("Follows \(options.file.file): \(count == 1 ? "1 break" : "\(count) breaks").")
         let first = follower
         try await options.gateway.asBroadcaster { (client) async throws(BroadcastError) in
             let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)

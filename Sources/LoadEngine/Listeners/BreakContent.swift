@@ -84,6 +84,8 @@ package enum ContentVerdict: Hashable, Sendable {
 package struct BreakContent: Sendable {
     /// By ordinal; `nil` where no listener has received that one yet.
     package private(set) var advertisements: [AdvertisementFacts?]
+    /// Whether the first batch says how many there are.
+    private var isCountOpen = false
 
     /// A break of ours.
     package init(published: [AdvertisementFacts]) {
@@ -92,8 +94,11 @@ package struct BreakContent: Sendable {
 
     /// A break of another broadcaster.
     ///
-    /// - Parameter count: how many advertisements its notice tells of.
-    package init(announced count: Int) {
+    /// - Parameters:
+    ///   - count: how many advertisements its notice tells of, which are those of the variant `default`.
+    ///   - mayBeOfVariant: whether listeners may get another variant, all of them the same one.
+    package init(announced count: Int, mayBeOfVariant: Bool = false) {
+        self.isCountOpen = mayBeOfVariant
         self.advertisements = Array(repeating: nil, count: min(max(count, 0), WireLimits.advertisementsPerBreakMax))
     }
 
@@ -104,6 +109,10 @@ package struct BreakContent: Sendable {
         in frame: Span<UInt8>
     ) -> ContentVerdict {
         let found = batch.skipped + batch.advertisementCount
+        if self.isCountOpen, batch.advertisementCount > 0, found <= WireLimits.advertisementsPerBreakMax {
+            self.advertisements = Array(repeating: nil, count: found)
+            self.isCountOpen = false
+        }
         guard found == self.advertisements.count, batch.advertisementCount > 0 else {
             return .wrongCount(expected: self.advertisements.count, found: found)
         }

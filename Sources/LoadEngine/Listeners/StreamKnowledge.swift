@@ -50,6 +50,8 @@ package struct StreamKnowledge: Sendable {
     package static let foreignBreaksMax = 100_000
     private static let cacheSize = 64
 
+    /// Whether listeners may get another variant of breaks than `default`: by their tokens, the only attributes that they have.
+    private let mayHaveVariants: Bool
     package let id: StreamID
     package let wireID: [UInt8]
     package let topic: [UInt8]
@@ -60,7 +62,8 @@ package struct StreamKnowledge: Sendable {
     /// Frames that were read lately, by a checksum of their bytes: each of thousands of listeners reads the same.
     private var cache: [(frame: [UInt8], facts: NoticeFacts)?]
 
-    package init(id: StreamID) {
+    package init(id: StreamID, mayHaveVariants: Bool = false) {
+        self.mayHaveVariants = mayHaveVariants
         self.id = id
         self.wireID = Array(id.description.utf8)
         self.topic = NoticeFrame.topic(of: id)
@@ -136,8 +139,7 @@ package struct StreamKnowledge: Sendable {
     private mutating func index(of id: BreakID, in notice: Notice) -> Int32 {
         if let index = self.indexes[id] { return index }
         guard self.breaks.count < Self.foreignBreaksMax else { return -1 }
-        return self.add(
-            BreakKnowledge(id: id, isOurs: false, content: BreakContent(announced: notice.advertisementCount))
-        )
+        let content = BreakContent(announced: notice.advertisementCount, mayBeOfVariant: self.mayHaveVariants)
+        return self.add(BreakKnowledge(id: id, isOurs: false, content: content))
     }
 }

@@ -116,7 +116,7 @@ final class RequestsDriver: LoadDriver {
         self.askers[Int(connection.tag)].connection = connection
         self.readyCount += 1
         guard self.readyCount == self.settings.connections else { return }
-        if self.book.needsDeliveries {
+        if self.book.needsDeliveries || self.book.needsTickets {
             self.enter(.fetching, in: loop)
             for index in self.askers.indices { self.fetch(index, in: loop) }
         } else {
@@ -271,7 +271,7 @@ extension RequestsDriver {
         in loop: LoadLoop<RequestsDriver>
     ) {
         guard let head = ReplyHead(reply), head.requestID == expectedID else {
-            return self.fail(.unavailable("a batch was answered with something else"), in: loop)
+            return self.fail(.unavailable("a request was answered with something else"), in: loop)
         }
         if StatusCode(rawValue: head.status)?.canRetry == true {
             // The log is behind: deliveries are recorded too. At the end no more batches are needed.
@@ -282,13 +282,14 @@ extension RequestsDriver {
             let again = TimerToken(kind: TimerKind.fetchAgain, value: UInt32(index))
             return loop.schedule(again, at: loop.now + .milliseconds(20))
         }
-        guard head.status == StatusCode.ok.rawValue, let delivery = RequestBook.delivery(of: reply) else {
+        guard head.status == StatusCode.ok.rawValue, let delivery = self.book.part(of: reply) else {
             let name = StatusCode(rawValue: head.status)?.name ?? "status \(head.status)"
-            return self.fail(.unavailable("a batch was refused: \(name)"), in: loop)
+            let what = self.book.needsTickets ? "join" : "batch"
+            return self.fail(.unavailable("a \(what) was refused: \(name)"), in: loop)
         }
         if self.deliveries.isEmpty {
             do throws(LoadError) {
-                try self.book.makeAcknowledgements(deliveryBytes: delivery.count)
+                try self.book.makeRequests(partBytes: delivery.count)
             } catch {
                 return self.fail(error, in: loop)
             }
@@ -296,9 +297,9 @@ extension RequestsDriver {
             self.deliveries = [UInt8](repeating: 0, count: pairs * delivery.count)
         }
         guard delivery.count == self.book.deliveryBytes else {
-            return self.fail(.unavailable("deliveries differ in length"), in: loop)
+            return self.fail(.unavailable("deliveries or tickets differ in length"), in: loop)
         }
-        let place = self.deliveryPlace(index)
+        let place = self.deliveryPlace(index, pair: self.askers[index].pair)
         for offset in 0..<delivery.count { self.deliveries[place + offset] = reply[delivery.lowerBound + offset] }
         self.askers[index].isFetching = false
         guard self.phase == .fetching else {
@@ -317,9 +318,9 @@ extension RequestsDriver {
     }
 
     /// Where the delivery of a connection's pair is kept: beyond those fetched beforehand there is one place.
-    private func deliveryPlace(_ index: Int) -> Int {
+    private func deliveryPlace(_ index: Int, pair: Int) -> Int {
         let places = self.book.pairsPerConnection + 1
-        return (index * places + min(self.askers[index].pair, places - 1)) * self.book.deliveryBytes
+        return (index * places + min(pair, places - 1)) * self.book.deliveryBytes
     }
 
     private func nextID() -> UInt64 {
@@ -382,11 +383,18 @@ extension RequestsDriver {
 
     /// Writes id, session and delivery into the request that is next.
     private func prepare(_ index: Int, id: UInt64) -> Int {
+        if self.book.needsTickets {
+            let tickets = self.deliveries
+            let pair = self.askers[index].number % self.book.pairsPerConnection
+            let place = self.deliveryPlace(index, pair: pair)
+            let ticket = tickets.span.extracting(place..<place + self.book.deliveryBytes)
+            return self.book.batch(connection: index, pair: pair, id: id, ticket: ticket)
+        }
         guard self.settings.kind == .acknowledge else {
             return self.book.request(connection: index, turn: self.askers[index].number, id: id)
         }
         let deliveries = self.deliveries
-        let place = self.deliveryPlace(index)
+        let place = self.deliveryPlace(index, pair: self.askers[index].pair)
         let bytes = self.settings.isBare ? 0..<0 : place..<place + self.book.deliveryBytes
         return self.book.acknowledgement(
             connection: index,

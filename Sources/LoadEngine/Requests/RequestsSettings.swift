@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+
 /// The request that a listener repeats.
 package enum RequestKind: String, CaseIterable, Sendable, Encodable {
     case batch
@@ -28,6 +30,10 @@ package struct RequestsSettings: Sendable {
     package var encryption = Encryption()
     /// By what joins get into streams that ask for a token; each is checked anew, for they carry no ticket.
     package var tokens = JoinTokens.none
+    /// How many variants the break has that batches are asked of, with `default`; `nil`: one, and no session joins before.
+    ///
+    /// Each session joins with an attribute that chooses its variant, and asks with the ticket that it got.
+    package var variants: Int?
     /// How many connections to open in a second.
     package var connectionsPerSecond = 5_000.0
     /// How many acknowledgements in a second deliveries are fetched for beforehand; should there be more, the rest is
@@ -61,6 +67,11 @@ package struct RequestsSettings: Sendable {
         }
         guard self.tokens.isEmpty || self.kind == .join && !self.isBare else {
             throw .usage("tokens are for --kind join at a gateway")
+        }
+        if let variants = self.variants {
+            guard self.kind == .batch, !self.isBare, (1...WireLimits.variantsPerBreakMax).contains(variants) else {
+                throw .usage("--variants is 1 to \(WireLimits.variantsPerBreakMax), and for --kind batch at a gateway")
+            }
         }
         guard self.duration > .zero, self.warmUp >= .zero else { throw .usage("--duration is above 0") }
         guard self.isBare || self.broadcast != nil || self.kind == .join || self.kind == .time else {

@@ -137,7 +137,7 @@ final class RunDriver: LoadDriver {
         self.began = Self.microseconds(.now())
         self.world = LoadWorld(
             behaviour: behaviour,
-            streams: self.plan.streams.map { StreamKnowledge(id: $0) },
+            streams: self.plan.streams.map { StreamKnowledge(id: $0, mayHaveVariants: settings.tokensFile != nil) },
             clock: GatewayClockEstimate(likely: System.wallClockMicroseconds() - self.began),
             began: self.began
         )

@@ -31,10 +31,32 @@ enum TestContent {
         }
     }
 
+    /// The attribute that chooses the variant of a listener.
+    static let attribute = "variant"
+
+    /// The name of the variant with this number, from 1 on, and the value of its listeners' attribute; that of 0 fits none.
+    static func variant(_ number: Int) -> String { "v\(self.padded(number, 2))" }
+
+    /// The variants of a break beside `default`, each with as many advertisements of its own.
+    static func variants(_ count: Int, advertisements: Int) throws(LoadError) -> [AudienceVariant] {
+        var list: [AudienceVariant] = []
+        for number in 1..<max(1, count) {
+            let name = self.variant(number)
+            list.append(
+                AudienceVariant(
+                    name: name,
+                    conditions: [AudienceVariant.Condition(key: self.attribute, values: [name])],
+                    advertisements: try self.advertisements(advertisements, from: number * advertisements)
+                )
+            )
+        }
+        return list
+    }
+
     /// Advertisements of 15 s with one media file each.
-    static func advertisements(_ count: Int) throws(LoadError) -> [AdvertisementContent] {
+    static func advertisements(_ count: Int, from first: Int = 0) throws(LoadError) -> [AdvertisementContent] {
         var list: [AdvertisementContent] = []
-        for number in 0..<count {
+        for number in first..<first + count {
             list.append(
                 AdvertisementContent(
                     id: try self.advertisementID(number),
@@ -53,16 +75,20 @@ enum TestContent {
     }
 
     /// A cued break: announced at once, open for an hour, its advertisements the same all the time.
-    static func cuedBreak(_ key: BreakKey, advertisements: [AdvertisementContent]) -> BroadcastRequest.Kind {
-        .publish(
-            BroadcastRequest.Publish(
-                key: key,
-                start: nil,
-                duration: .seconds(15 * advertisements.count),
-                advertisements: advertisements,
-                hold: .seconds(3_600)
-            )
+    static func cuedBreak(
+        _ key: BreakKey,
+        advertisements: [AdvertisementContent],
+        variants: [AudienceVariant] = []
+    ) -> BroadcastRequest.Kind {
+        var publish = BroadcastRequest.Publish(
+            key: key,
+            start: nil,
+            duration: .seconds(15 * advertisements.count),
+            advertisements: advertisements,
+            hold: .seconds(3_600)
         )
+        publish.variants = variants
+        return .publish(publish)
     }
 
     /// A session id that looks random and is the same each time.

@@ -244,6 +244,20 @@ struct WireInPlaceTests {
         #expect(try verdict([ads[1]], skipped: 1) == .right)
         #expect(try verdict(ads, skipped: 0) == .right)
         #expect(try verdict([ads[0], try advertisement("x")], skipped: 0) == .wrongAdvertisement(ordinal: 1))
+        #expect(try verdict([ads[0]], skipped: 0) == .wrongCount(expected: 2, found: 1))
+        // The notice tells of the variant default; listeners with attributes may get another one, all of them the same.
+        content = BreakContent(announced: 1, mayBeOfVariant: true)
+        #expect(try verdict([ads[1]], skipped: 1) == .right)
+        #expect(try verdict(ads, skipped: 0) == .right)
+        #expect(try verdict([ads[0]], skipped: 0) == .wrongCount(expected: 2, found: 1))
+        #expect(content.advertisements.count == 2)
+        content = BreakContent(announced: 3, mayBeOfVariant: true)
+        #expect(try verdict([], skipped: 2) == .wrongCount(expected: 3, found: 2))
+        #expect(try verdict([ads[0]], skipped: 0) == .right)
+        let most = WireLimits.advertisementsPerBreakMax
+        content = BreakContent(announced: 3, mayBeOfVariant: true)
+        #expect(try verdict([ads[0]], skipped: most) == .wrongCount(expected: 3, found: most + 1))
+        #expect(try verdict([ads[0]], skipped: most - 1) == .right)
     }
 
     @Test func `a checksum changes with every byte and with the length`() {
