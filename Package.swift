@@ -337,7 +337,7 @@ let package = Package(
             "BreakSchedulingTests",
             [
                 "BreakDocuments", "BreakPlanning", "BreakScheduling", "CuecastBroadcast", "CuecastWire", "GatewayCore",
-                "TestSupport",
+                "GatewayDocuments", "TestSupport",
             ]
         ),
         // A disk that fails when a test says so.

@@ -15,6 +15,22 @@ package struct BreakForecast: Hashable, Sendable {
         /// `nil`: until it is ended.
         package let durationMilliseconds: Int64?
         package let ads: Int
+
+        package init(
+            stream: String,
+            id: String,
+            state: String,
+            startMilliseconds: Int64,
+            durationMilliseconds: Int64?,
+            ads: Int
+        ) {
+            self.stream = stream
+            self.id = id
+            self.state = state
+            self.startMilliseconds = startMilliseconds
+            self.durationMilliseconds = durationMilliseconds
+            self.ads = ads
+        }
     }
 
     /// A break to come.
@@ -64,6 +80,8 @@ package struct BreakForecast: Hashable, Sendable {
     /// There are more than ``streamsMax`` streams.
     package struct TooManyStreams: Error, Hashable, Sendable {
         package let count: Int
+
+        package init(count: Int) { self.count = count }
 
         /// One sentence for people, without its stop.
         package var sentence: String {
@@ -140,12 +158,11 @@ extension BreakForecast {
 }
 
 extension BreakForecast.Coming {
-    /// A break of the gateway's list.
+    /// A break of the gateway's list; `nil`: it does not start in the period, or has started.
     ///
     /// - Parameters:
     ///   - each: the break.
     ///   - period: the time of the forecast.
-    /// - Returns: `nil`: it does not start in the period, or has started.
     package init?(_ each: BreakListDocument.Break, in period: Range<Int64>) {
         guard ["scheduled", "announced"].contains(each.state), let text = each.start,
             let start = Timestamp(rfc3339: text)?.inMilliseconds, period.contains(start)
@@ -162,12 +179,11 @@ extension BreakForecast.Coming {
 }
 
 extension ListenerForecast.Past {
-    /// A break of a report.
+    /// A break of a report; `nil`: it is not over, it did not play, or it played before the stream.
     ///
     /// - Parameters:
     ///   - each: the break.
     ///   - now: the gateway's time, in milliseconds since 1970.
-    /// - Returns: `nil`: it is not over, it did not play, or it played before the stream.
     package init?(_ each: ReportDocument.Break, before now: Int64) {
         guard !each.cancelled, !each.expired, !each.preStream,
             let start = each.start.flatMap({ Timestamp(rfc3339: $0) }),
