@@ -27,6 +27,7 @@ struct OperationTable: Sendable {
         operations += outcomeOperations(parts)
         operations += breakOperations(parts)
         operations += dryRunOperations(parts, planning)
+        operations += forecastOperations(parts, planning)
         operations += signalOperations(parts)
         operations += automationOperations(parts)
         operations += adListOperations(parts)
