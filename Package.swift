@@ -155,7 +155,11 @@ let package = Package(
             "CueWatching",
             ["AdFormats", "CuecastBroadcast", "CuecastWire", "HTTPFetching", nioCore, nioHTTP1, nioPosix, nioSSL]
         ),
-        library("BreakScheduling", ["BreakDocuments", "CuecastBroadcast", "CuecastWire", "GatewayCore"]),
+        library("BreakPlanning", ["BreakDocuments", "CuecastWire", "GatewayCore", "GatewayDocuments"]),
+        library(
+            "BreakScheduling",
+            ["BreakDocuments", "BreakPlanning", "CuecastBroadcast", "CuecastWire", "GatewayCore"]
+        ),
         library("AdServers", ["AdFormats", "CueWatching", "HTTPFetching"]),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
         library("CuecastApplicaster", ["AdPresentation"]),
@@ -182,8 +186,8 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "GatewayDocuments", "CuecastWire",
-                "SecretFiles", "SystemSupport",
+                "AdFormats", "BreakDocuments", "BreakPlanning", "Gateway", "GatewayCore", "GatewayDocuments",
+                "CuecastWire", "SecretFiles", "SystemSupport",
                 "TokenFormats", "Tokens",
                 heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
@@ -201,7 +205,7 @@ let package = Package(
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "AdServers", "BreakDocuments", "BreakScheduling", "CBuildFacts", "CommandSupport",
+                "AdServers", "BreakDocuments", "BreakPlanning", "BreakScheduling", "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastNIO", "CuecastZeroMQ", "CueWatching", "AdFormats", "Gateway",
                 "GatewayCore", "JetStreamLog",
                 "GatewayDocuments",
@@ -331,7 +335,10 @@ let package = Package(
         ),
         tests(
             "BreakSchedulingTests",
-            ["BreakDocuments", "BreakScheduling", "CuecastBroadcast", "CuecastWire", "GatewayCore", "TestSupport"]
+            [
+                "BreakDocuments", "BreakPlanning", "BreakScheduling", "CuecastBroadcast", "CuecastWire", "GatewayCore",
+                "GatewayDocuments", "TestSupport",
+            ]
         ),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -352,7 +359,8 @@ let package = Package(
         tests(
             "GatewayHTTPTests",
             [
-                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayDocuments",
+                "AdFormats", "BreakPlanning", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore",
+                "GatewayDocuments",
                 "GatewayTestKit", "CuecastWire",
                 "SecretFiles", "SQLiteStore", "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
             ]
@@ -387,7 +395,7 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CNATS", "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests",
-    "AdServers", "CueWatching",
+    "AdServers", "BreakPlanning", "BreakScheduling", "BreakSchedulingTests", "CueWatching",
     "CueWatchingTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayDocuments",

@@ -15,6 +15,12 @@ package struct CandidatesDocument: Hashable, Sendable {
     package static let daypartsMax = 32
     /// The longest code of a category, and the longest name of a lock, in bytes.
     package static let nameBytesMax = 64
+    /// The most jingles of a break.
+    package static let jinglesMax = 8
+    /// The parts that a candidate may have in a break.
+    static let roles = ["ad", "opener", "closer", "jingle"]
+    /// Of which a break may have one at most.
+    static let onceWords = ["advertiser", "category"]
 
     /// The separations by time, in milliseconds between the starts of two breaks.
     package struct Gaps: Hashable, Sendable {
@@ -103,7 +109,7 @@ extension CandidatesDocument {
             throw .tooLarge(line: 1, field: "", reason: "the limit candidatesFileBytesMax is \(Self.bytesMax)")
         }
         let root = try AdsDocument.root(bytes)
-        let fields = try JSONFields(root, path: "", known: ["timeZone", "rules", "variants", "candidates"])
+        let fields = try JSONFields(root, path: "", shape: CandidateShapes.document)
         var result = CandidatesDocument()
         result.timeZone = try fields.text("timeZone") ?? "UTC"
         if let rules = fields["rules"] { try result.readRules(rules) }
@@ -142,7 +148,7 @@ extension CandidatesDocument {
     }
 
     private mutating func readRules(_ node: JSONNode) throws(DocumentFault) {
-        let rules = try JSONFields(node, path: "rules", known: ["ads", "jingles", "oncePerBreak", "apart"])
+        let rules = try JSONFields(node, path: "rules", shape: CandidateShapes.rules)
         if let most = try rules.count("ads") {
             guard (1...WireLimits.advertisementsPerBreakMax).contains(Int(most)) else {
                 throw rules.fault("ads", "it must be from 1 to \(WireLimits.advertisementsPerBreakMax)")
@@ -150,19 +156,21 @@ extension CandidatesDocument {
             self.adsMax = Int(most)
         }
         if let most = try rules.count("jingles") {
-            guard most <= 8 else { throw rules.fault("jingles", "it must be from 0 to 8") }
+            guard most <= Self.jinglesMax else {
+                throw rules.fault("jingles", "it must be from 0 to \(Self.jinglesMax)")
+            }
             self.jinglesMax = Int(most)
         }
         if rules["oncePerBreak"] != nil {
-            let words = try Self.texts(rules, "oncePerBreak", path: "rules", countMax: 2)
-            for word in words where !["advertiser", "category"].contains(word) {
+            let words = try Self.texts(rules, "oncePerBreak", path: "rules", countMax: Self.onceWords.count)
+            for word in words where !Self.onceWords.contains(word) {
                 throw rules.fault("oncePerBreak", "'\(word)' is none of advertiser and category")
             }
             self.isAdvertiserOnce = words.contains("advertiser")
             self.isCategoryOnce = words.contains("category")
         }
         if let apart = rules["apart"] {
-            let fields = try JSONFields(apart, path: "rules.apart", known: ["ad", "advertiser", "category"])
+            let fields = try JSONFields(apart, path: "rules.apart", shape: CandidateShapes.apart)
             func gap(_ key: String) throws(DocumentFault) -> Int {
                 guard let duration = try fields.duration(key) else { return 0 }
                 guard duration <= .seconds(86_400 * 7) else { throw fields.fault(key, "it must be 7 days at most") }
@@ -183,7 +191,7 @@ extension CandidatesDocument {
         }
         for (index, node) in nodes.enumerated() {
             let path = "variants[\(index)]"
-            let each = try JSONFields(node, path: path, known: ["name", "if"])
+            let each = try JSONFields(node, path: path, shape: CandidateShapes.variant)
             let (name, conditions) = try AdsDocument.nameAndConditions(
                 each,
                 path: path,
@@ -194,18 +202,11 @@ extension CandidatesDocument {
     }
 
     private static func candidate(_ node: JSONNode, path: String) throws(DocumentFault) -> Candidate {
-        let fields = try JSONFields(
-            node,
-            path: path,
-            known: [
-                "ad", "role", "priority", "weight", "categories", "from", "until", "dayparts", "lock", "times",
-                "variants",
-            ]
-        )
+        let fields = try JSONFields(node, path: path, shape: CandidateShapes.candidate)
         let ad = try AdsDocument.checkedAdvertisement(fields.required("ad", fields["ad"]), path: "\(path).ad")
         var candidate = Candidate(ad: ad, line: node.line)
         candidate.role = try fields.text("role") ?? "ad"
-        guard ["ad", "opener", "closer", "jingle"].contains(candidate.role) else {
+        guard Self.roles.contains(candidate.role) else {
             throw fields.fault("role", "it must be ad, opener, closer or jingle")
         }
         candidate.priority = try Self.number(fields, "priority", 1...9) ?? 5
@@ -308,7 +309,7 @@ extension CandidatesDocument {
         return texts
     }
 
-    private static let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    static let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
     private static func dayparts(_ fields: JSONFields, path: String) throws(DocumentFault) -> [Daypart] {
         let nodes = try fields.elements("dayparts")
@@ -318,7 +319,7 @@ extension CandidatesDocument {
         var dayparts: [Daypart] = []
         for (index, node) in nodes.enumerated() {
             let path = "\(path).dayparts[\(index)]"
-            let each = try JSONFields(node, path: path, known: ["days", "from", "until"])
+            let each = try JSONFields(node, path: path, shape: CandidateShapes.daypart)
             var weekdays = Set(0..<7)
             if each["days"] != nil {
                 weekdays = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import BreakPlanning
 internal import CuecastBroadcast
 
 /// The ads of other breaks in one pass of fillings.

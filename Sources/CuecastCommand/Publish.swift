@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import BreakPlanning
 import BreakScheduling
 import CommandSupport
 import CuecastBroadcast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Gateway
 import GatewayCore
 
@@ -37,6 +38,10 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     package var bodyBytesMax = LimitName.httpBodyBytesMax.value
     /// The most answers that go on, such as outcomes: few enough that most connections are left.
     package var streamsMax = LimitName.httpStreamsMax.value
+    /// The most dry runs and forecasts at the same time; further ones are answered with 503.
+    package var plansMax = LimitName.httpPlansMax.value
+    /// How long the choices of one dry run may take together.
+    package var planTimeMax: Duration = .milliseconds(LimitName.httpPlanTimeMax.value)
     /// The most who watch events.
     package var eventReadersMax = LimitName.httpEventReadersMax.value
     /// How often it is looked whether viewers have to be told of a break.
@@ -107,9 +112,10 @@ extension GatewayHTTPConfiguration {
     ///
     /// - Parameters:
     ///   - streams: counts answers that go on.
+    ///   - planning: counts dry runs and forecasts.
     ///   - metrics: counts connections.
     /// - Returns: in the order of their names.
-    func limits(_ streams: HTTPStreams, _ metrics: MetricRegistry) -> [LimitState] {
+    func limits(_ streams: HTTPStreams, _ planning: PlanningDesk, _ metrics: MetricRegistry) -> [LimitState] {
         [
             LimitState(.httpAnswerBytesMax, self.answerBytesMax),
             LimitState(.httpBodyBytesMax, self.bodyBytesMax),
@@ -119,6 +125,8 @@ extension GatewayHTTPConfiguration {
                 use: metrics.value(.connections, .http)
             ),
             LimitState(.httpEventReadersMax, self.eventReadersMax, use: streams.count(.viewers)),
+            LimitState(.httpPlanTimeMax, Int(self.planTimeMax.inMilliseconds)),
+            LimitState(.httpPlansMax, self.plansMax, use: planning.underWay),
             LimitState(.httpReadersWaitingMax, self.readersWaitingMax),
             LimitState(.httpStreamsMax, self.streamsMax, use: streams.count(.operators)),
         ]

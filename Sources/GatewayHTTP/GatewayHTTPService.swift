@@ -66,19 +66,31 @@ package struct GatewayHTTPService: Service {
             niceness: Self.readerNiceness
         )
         defer { readers.stop() }
+        let planners = try WorkerThreads(name: "cuecast-planner", count: 1, niceness: Self.readerNiceness)
+        defer { planners.stop() }
         let loops = ServerLoops.take()
         defer { ServerLoops.giveBack(loops) }
         try await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
-            try await self.serve(on: loops, readers: readers)
+            try await self.serve(on: loops, readers: readers, planners: planners)
         }
     }
 
-    /// How much lower the priority of readers is than that of the gateway's other threads (`man 2 nice`).
+    /// How much lower the priority of readers and planners is than that of the gateway's other threads (`man 2 nice`).
     private static let readerNiceness: Int32 = 10
 
-    private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {
+    private func serve(
+        on loops: any EventLoopGroup,
+        readers: WorkerThreads,
+        planners: WorkerThreads
+    ) async throws {
         let configuration = self.configuration
-        let routes = GatewayRoutes(configuration, self.parts, isEncrypted: self.identity != nil, readers: readers)
+        let routes = GatewayRoutes(
+            configuration,
+            self.parts,
+            isEncrypted: self.identity != nil,
+            readers: readers,
+            planners: planners
+        )
         let (bound, scheme) = (self.bound, self.identity == nil ? "" : "https://")
         var serverLogger = self.parts.logger
         // Its lines for developers show all that a service is made of.

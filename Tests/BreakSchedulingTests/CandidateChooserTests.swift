@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import BreakDocuments
+import BreakPlanning
 import BreakScheduling
 import CuecastBroadcast
 import CuecastWire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import BreakScheduling
+import BreakPlanning
 import TestSupport
 import Testing
 

@@ -4,11 +4,12 @@
 
     scripts/end-to-end.sh Choosing
 """
-import datetime, itertools, json, os, unittest
+import datetime, itertools, json, os, re, unittest, urllib.parse
 
 from ad_server import AdServer, inline, vast, wrapper
 from harness import ROOT, Gateway, until
 from test_ad_servers import UNHURRIED, gateway_text, run_with
+from test_http_api import API
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 
@@ -142,6 +143,41 @@ class Choosing(unittest.TestCase):
         self.assertEqual({each["id"]: each["reason"] for each in done["variants"][0]["left"]},
                          {"a": "advertiserTooSoon", "b": "advertiserTooSoon"})
         run_with(gateway, "dry-run", *options("second", 9, "--history", "none"), code=0)
+
+    def test_the_gateway_answers_over_http_what_the_command_shows(self):
+        gateway = self.gateway()
+        api = API(gateway)
+        document = {"timeZone": "Europe/Oslo", "rules": {"apart": {"ad": "30m", "advertiser": "10m"}}, "candidates": CANDIDATES,
+                    "variants": [{"name": "cars", "if": [{"attribute": "device", "is": "car"}]}]}
+        path = self.file(gateway, document)
+        start = (datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(hours=2))
+
+        def text(minutes):
+            return (start + datetime.timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
+
+        def both(name, minutes, code=0, **wishes):
+            """The answer, which is the same as the command's."""
+            flags = [part for wish, value in wishes.items()
+                     for part in ("--" + re.sub("[A-Z]", lambda each: "-" + each.group().lower(), wish), value)]
+            shown = json.loads(run_with(gateway, "dry-run", "--stream", "radio1", "--break", name, "--at", text(minutes), "--choose", path,
+                                        *flags, "--json", code=code).stdout)
+            query = urllib.parse.urlencode({"break": name, "at": text(minutes), **wishes})
+            status, answer = api.ask("POST", f"/v1/streams/radio1/dry-run?{query}", document)
+            self.assertEqual((status, answer), (200, shown))
+            return answer
+
+        self.assertEqual(both("first", 0, fill="90s")["variants"][0]["durationSeconds"], 71)
+        both("first", 0, code=65, fillExactly="4s")
+        self.assertEqual(both("first", 0, duration="30s")["durationSeconds"], 30)
+        run_with(gateway, "publish", "--stream", "radio1", "--break", "first", "--at", text(0), "--choose", path, "--fill", "90s", code=0)
+        later = both("later", 5, fill="90s")
+        self.assertIn("adTooSoon", {each["reason"] for each in later["variants"][0]["left"]})
+        # The break itself does not keep its own ads away.
+        self.assertEqual(both("first", 0, fill="90s")["variants"][0]["durationSeconds"], 71)
+        self.assertEqual(list(self.breaks(gateway)), ["first"])
+        self.assertEqual(api.ask("POST", "/v1/streams/radio1/dry-run?break=b&fill=1s", document, token=False)[0], 401)
+        status, problem = api.ask("POST", "/v1/streams/radio1/dry-run?break=b&fill=1s", {"candidates": [ad("a", 10, weight=0)]})
+        self.assertEqual((status, problem["detail"]), (400, "Line 1, candidates[0].weight: it must be from 1 to 100."))
 
     def test_each_variant_gets_its_own_choice(self):
         gateway = self.gateway()

@@ -10,6 +10,7 @@ from harness import ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, unt
 from test_ad_servers import run_with
 from test_clock import DAY, OK, SteppedGateway
 from test_groups import instant
+from test_http_api import API
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 
@@ -27,6 +28,42 @@ class Forecasts(unittest.TestCase):
             listener.join()
             listeners.append(listener)
         return listeners
+
+    def check_http(self, gateway):
+        """The gateway answers over HTTP what the command prints, but for the time that goes on."""
+        def timeless(document):
+            return {key: value for key, value in document.items() if key not in ("now", "until", "timestamp")}
+
+        api = API(gateway)
+        for query, arguments in (("", ()), ("?stream=radio1&hours=24&days=1", ("--stream", "radio1", "--hours", "24", "--days", "1")),
+                                 ("?days=0", ("--days", "0"))):
+            status, answer = api.ask("GET", "/v1/forecast" + query)
+            self.assertEqual(status, 200, answer)
+            self.assertEqual(timeless(answer), timeless(self.forecast(gateway, *arguments)))
+        event = ("?leap=forecast&stream=tv&eventTitle=Cup%20final&eventStart=2126-11-28T19:00:00Z&eventEnd=2126-11-28T21:00:00Z",
+                 ("--leap", "forecast", "--stream", "tv", "--event-title", "Cup final", "--event-start", "2126-11-28T19:00:00Z",
+                  "--event-end", "2126-11-28T21:00:00Z"))
+        status, answer = api.ask("GET", "/v1/forecast" + event[0])
+        for each in (answer, said := self.forecast(gateway, *event[1])):
+            del each["events"][0]["lastmodifieddate"]
+        self.assertEqual((status, timeless(answer)), (200, timeless(said)))
+        streams = api.ask("GET", "/v1/forecast?leap=streams&provider=Network")[1]
+        said = self.forecast(gateway, "--leap", "streams", "--provider", "Network")
+        self.assertEqual([(each["content"], each["streamcount"]) for each in streams["streamsdata"][0]["mediastreams"]],
+                         [(each["content"], each["streamcount"]) for each in said["streamsdata"][0]["mediastreams"]])
+        self.assertEqual(streams["streamsdata"][0]["sdp"], "Network")
+        for query, sentence in (
+                ("hours=0", "The parameter hours must be a number from 1 to 24."), ("hours=25", "The parameter hours must be a number from 1 to 24."),
+                ("days=29", "The parameter days must be a number from 0 to 28."), ("leap=other", "The parameter leap must be streams or forecast."),
+                ("provider=x", "Give provider only with leap=streams."),
+                ("eventTitle=x", "Give eventStart, eventEnd and eventTitle only with leap and stream."),
+                ("leap=forecast&eventTitle=x", "Give eventStart, eventEnd and eventTitle only with leap and stream."),
+                ("leap=forecast&stream=tv&eventStart=2126-11-28T19:00:00Z", "eventStart is not before the end of the period: give eventEnd too."),
+                ("leap=forecast&stream=tv&eventEnd=2020-11-28T19:00:00Z",
+                 "eventEnd is not after the beginning of the period, which is now: give eventStart too."),
+                ("leap=forecast&stream=tv&eventEnd=2126-11-28T19:00:00Z&eventStart=2126-11-28T19:00:00Z", "eventEnd is not after eventStart.")):
+            status, problem = api.ask("GET", "/v1/forecast?" + query)
+            self.assertEqual((status, problem["detail"]), (400, sentence))
 
     def test_breaks_and_the_listeners_of_now(self):
         gateway = Gateway()
@@ -72,6 +109,7 @@ class Forecasts(unittest.TestCase):
                           ("--leap", "forecast", "--event-title", "x"), ("--stream", "a b"), ("--leap", "other")):
             run_with(gateway, "forecast", *arguments, code=64)
         run_with(gateway, "forecast", "--http", "127.0.0.1:1", code=69)
+        self.check_http(gateway)
 
     def test_as_many_streams_as_forecast_streams_max_are_shown_and_one_more_is_refused(self):
         gateway = Gateway()
@@ -111,3 +149,5 @@ class Forecasts(unittest.TestCase):
         self.assertEqual([(each["break"], each["listeners"], each["basis"], each["days"]) for each in said], [("today", 4, "earlierDays", 1)])
         said = self.forecast(gateway, "--stream", "radio1", "--days", "0")["streams"][0]["breaks"]
         self.assertEqual(said[0]["basis"], "now")
+        said = API(gateway).ask("GET", "/v1/forecast?stream=radio1")[1]["streams"][0]["breaks"]
+        self.assertEqual([(each["break"], each["listeners"], each["basis"], each["days"]) for each in said], [("today", 4, "earlierDays", 1)])

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import BreakDocuments
-import BreakScheduling
+import BreakPlanning
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
@@ -46,51 +46,24 @@ struct ChooseOptions: ParsableArguments {
 
     @OptionGroup var access: OperatorOptions
 
-    /// The longest filling.
-    private static let fillMax: Duration = .seconds(6 * 3_600)
+    /// How long the chosen ads last.
+    private var filling: WantedFilling {
+        WantedFilling(
+            most: self.fill?.duration,
+            exactly: self.fillExactly?.duration,
+            least: self.fillAtLeast?.duration
+        )
+    }
 
     func validate() throws {
         guard self.choose != nil else {
-            guard self.fill == nil, self.fillExactly == nil, self.fillAtLeast == nil, self.history == nil else {
+            guard self.filling.isEmpty, self.history == nil else {
                 throw ValidationError("--fill, --fill-exactly, --fill-at-least and --history go with --choose.")
             }
             return
         }
-        guard self.fill == nil || self.fillExactly == nil else {
-            throw ValidationError("Give one of --fill and --fill-exactly.")
-        }
-        guard self.fillExactly == nil || self.fillAtLeast == nil else {
-            throw ValidationError("--fill-at-least and --fill-exactly contradict each other.")
-        }
-        for (name, duration) in [
-            ("--fill", self.fill), ("--fill-exactly", self.fillExactly), ("--fill-at-least", self.fillAtLeast),
-        ] {
-            guard let duration = duration?.duration else { continue }
-            guard duration > .zero, duration <= Self.fillMax else {
-                throw ValidationError("\(name) must be more than 0s and at most 6h, which are 21600s.")
-            }
-        }
-        if let fill = self.fill, let least = self.fillAtLeast, least.duration > fill.duration {
-            throw ValidationError("--fill-at-least is more than --fill.")
-        }
-    }
-
-    /// The rules of the file, and the durations of the filling.
-    ///
-    /// - Parameters:
-    ///   - chooser: the file.
-    ///   - duration: how long the break lasts at most.
-    /// - Returns: the rules.
-    /// - Throws: where no duration is said.
-    private func rules(_ chooser: CandidateChooser, duration: Duration?) throws -> ChoosingRules {
-        guard let fill = self.fillExactly?.duration ?? self.fill?.duration ?? duration else {
-            throw ValidationError("--choose needs --fill, --fill-exactly or --duration.")
-        }
-        let least = self.fillExactly ?? self.fillAtLeast
-        return chooser.rules(
-            fillMilliseconds: Int(fill.inMilliseconds),
-            minimumMilliseconds: least.map { Int($0.duration.inMilliseconds) } ?? 0
-        )
+        let names = WantedFilling.Names(most: "--fill", exactly: "--fill-exactly", least: "--fill-at-least")
+        if let fault = self.filling.fault(names) { throw ValidationError(fault) }
     }
 
     /// Chooses the ads of each variant of a break.
@@ -115,7 +88,9 @@ struct ChooseOptions: ParsableArguments {
             complain(error.sentence)
             throw CommandExit.badData
         }
-        let rules = try self.rules(chooser, duration: options.longest)
+        guard let rules = self.filling.rules(chooser, duration: options.longest) else {
+            throw ValidationError("--choose needs --fill, --fill-exactly or --duration.")
+        }
         let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
         let history = try await self.played(
             around: milliseconds,
@@ -165,18 +140,10 @@ extension CandidateChooser {
     /// - Throws: why it cannot be used.
     init(file path: String) throws(FileFault) {
         let document = try InputFile.document(path, upTo: CandidatesDocument.bytesMax, CandidatesDocument.read)
-        // Abbreviations such as CST mean several zones.
-        guard document.timeZone.contains("/") || document.timeZone == "UTC",
-            let zone = TimeZone(identifier: document.timeZone)
-        else {
-            throw FileFault(
-                sentence:
-                    "\(path): timeZone: '\(document.timeZone)' is not known; write a name such as Europe/Oslo, or UTC"
-            )
-        }
-        self.init(document) { milliseconds in
-            let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-            return Int64(zone.secondsFromGMT(for: date)) * 1_000
+        do throws(ZoneFault) {
+            self = try CandidateChooser(zoned: document)
+        } catch {
+            throw FileFault(sentence: "\(path): \(error)")
         }
     }
 }

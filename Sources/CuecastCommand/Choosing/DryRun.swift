@@ -4,12 +4,13 @@
 import AdServers
 import ArgumentParser
 import BreakDocuments
-import BreakScheduling
+import BreakPlanning
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire
 import Foundation
 import GatewayCore
+import GatewayDocuments
 
 /// `cuecast dry-run …`: what breaks would have, without publishing them.
 struct DryRun: ParsableCommand {
@@ -65,19 +66,19 @@ struct DryRunBreak: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let document = try await self.document()
+        let output = try await self.dryRun()
         if self.output.isJSON {
-            BreakPrinter.printJSON(document)
+            BreakPrinter.printJSON(output)
         } else {
-            CommandOutput.say(document.text)
+            CommandOutput.say(output.document.text)
         }
-        guard document.variants.allSatisfy({ !$0.ads.isEmpty }) else {
+        guard output.document.variants.allSatisfy({ !$0.ads.isEmpty }) else {
             complain("a variant would have no ads")
             throw CommandExit.badData
         }
     }
 
-    private func document() async throws -> DryRunDocument {
+    private func dryRun() async throws -> DryRunOutput {
         let (name, date) = (self.name, try self.options.date)
         if let choices = try await self.choosing.choices(for: name, self.options, gateway: self.gateway.gateway) {
             let adBreak = try self.options.adBreak(
@@ -86,7 +87,7 @@ struct DryRunBreak: AsyncParsableCommand {
                 choices[0].advertisements,
                 choices.dropFirst().map(\.adVariant)
             )
-            return DryRunDocument(
+            return DryRunOutput(
                 name,
                 date,
                 adBreak.duration,
@@ -112,7 +113,7 @@ struct DryRunBreak: AsyncParsableCommand {
                 breakDuration: duration
             )
         }
-        return DryRunDocument(
+        return DryRunOutput(
             name,
             date,
             duration,
@@ -131,58 +132,40 @@ struct DryRunBreak: AsyncParsableCommand {
     }
 }
 
-/// The ads that a break would have, as programs read them.
-struct DryRunDocument: Encodable {
-    struct Ad: Encodable {
-        let place: Int
-        let id: String
-        let title: String
-        let durationSeconds: Double
-        let startsAfterSeconds: Double
-        /// Why it plays.
-        let sentence: String
-        /// How much of it plays, where the break ends before it does; absent: all of it.
-        var cutAfterSeconds: Double?
-    }
-
-    struct Left: Encodable {
-        let id: String
-        let title: String
-        let durationSeconds: Double
-        let reason: String
-        let sentence: String
-    }
-
-    struct Variant: Encodable {
-        let variant: String
-        let conditions: [String]
-        let durationSeconds: Double
-        let summary: String
-        /// Whether no better filling exists; absent where nothing was chosen.
-        let best: Bool?
-        let ads: [Ad]
-        let left: [Left]
-        /// The answers of ad servers, one line for each ad.
-        let notes: [String]
-    }
-
-    let stream: String
-    let `break`: String
-    let start: String
-    /// Absent: until it is ended.
-    let durationSeconds: Double?
-    let variants: [Variant]
+/// What a break would have, with the documents of ad servers that were asked.
+struct DryRunOutput: Encodable {
+    let document: DryRunDocument
     let adServer: ResolutionDocument?
 
-    init(_ name: BreakName, _ date: Date, _ duration: Duration?, _ variants: [Variant], adServer: ResolutionDocument?) {
-        self.stream = name.stream
-        self.break = name.breakID
-        self.start = BreakPrinter.text(date)
-        self.durationSeconds = duration?.inSeconds
-        self.variants = variants
+    private enum CodingKeys: String, CodingKey {
+        case adServer
+    }
+
+    init(
+        _ name: BreakName,
+        _ date: Date,
+        _ duration: Duration?,
+        _ variants: [DryRunDocument.Variant],
+        adServer: ResolutionDocument?
+    ) {
+        self.document = DryRunDocument(
+            stream: name.stream,
+            break: name.breakID,
+            start: BreakPrinter.text(date),
+            durationSeconds: duration?.inSeconds,
+            variants: variants
+        )
         self.adServer = adServer
     }
 
+    func encode(to encoder: any Encoder) throws {
+        try self.document.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(self.adServer, forKey: .adServer)
+    }
+}
+
+extension DryRunDocument {
     /// For people.
     var text: String {
         let parts = ["\(self.stream)/\(self.break) at \(self.start): nothing is published"]
@@ -231,69 +214,12 @@ extension DryRunDocument.Variant {
             durationSeconds: total.inSeconds,
             summary: "\(ads.count) \(ads.count == 1 ? "ad" : "ads"), \(total.inSecondsText), of \(source)",
             best: nil,
-            ads: DryRunDocument.ads(ads, breakDuration: breakDuration) { _ in "it is of \(source)" },
+            ads: DryRunDocument.ads(
+                ads.map { PlannedAd(id: $0.id, title: $0.title, duration: $0.duration) },
+                breakDuration: breakDuration
+            ) { _ in "it is of \(source)" },
             left: left,
             notes: notes
         )
-    }
-
-    /// A variant whose ads were chosen.
-    init(_ chosen: VariantChoice, breakDuration: Duration?, notes: [String] = []) {
-        let lines = ChoiceLines(chosen: chosen)
-        self.init(
-            variant: chosen.variant,
-            conditions: chosen.conditions.map(\.description),
-            durationSeconds: Double(chosen.choice.durationMilliseconds) / 1_000,
-            summary: lines.summary,
-            best: chosen.choice.isBest,
-            ads: DryRunDocument.ads(chosen.advertisements, breakDuration: breakDuration) {
-                lines.sentence(taken: chosen.choice.places[$0].candidate)
-            },
-            left: lines.left,
-            notes: notes
-        )
-    }
-}
-
-extension ChoiceLines {
-    /// The candidates that were left, and why.
-    var left: [DryRunDocument.Left] {
-        zip(self.chosen.candidates, self.chosen.choice.decisions)
-            .compactMap { candidate, decision in
-                guard case .left(let reason) = decision else { return nil }
-                return DryRunDocument.Left(
-                    id: candidate.ad.id.description,
-                    title: candidate.ad.title,
-                    durationSeconds: candidate.ad.duration.inSeconds,
-                    reason: reason.name,
-                    sentence: self.sentence(reason)
-                )
-            }
-    }
-}
-
-extension DryRunDocument {
-    fileprivate static func ads(
-        _ ads: [AdvertisementDescription],
-        breakDuration: Duration?,
-        why: (Int) -> String
-    ) -> [Ad] {
-        var offset = Duration.zero
-        return ads.enumerated()
-            .map { place, ad in
-                var line = Ad(
-                    place: place + 1,
-                    id: ad.id,
-                    title: ad.title,
-                    durationSeconds: ad.duration.inSeconds,
-                    startsAfterSeconds: offset.inSeconds,
-                    sentence: why(place)
-                )
-                offset += ad.duration
-                if let breakDuration, offset > breakDuration {
-                    line.cutAfterSeconds = max(breakDuration - (offset - ad.duration), .zero).inSeconds
-                }
-                return line
-            }
     }
 }

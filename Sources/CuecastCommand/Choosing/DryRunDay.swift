@@ -5,6 +5,7 @@ import AdFormats
 import AdServers
 import ArgumentParser
 import BreakDocuments
+import BreakPlanning
 import BreakScheduling
 import CommandSupport
 import CueWatching
@@ -12,6 +13,7 @@ import CuecastBroadcast
 import CuecastWire
 import Foundation
 import GatewayCore
+import GatewayDocuments
 
 /// `cuecast dry-run day`: what the breaks of a schedule would have.
 struct DryRunDay: AsyncParsableCommand {

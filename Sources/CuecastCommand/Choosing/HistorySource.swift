@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
-import BreakScheduling
+import BreakPlanning
 import CommandSupport
 
 /// From where the ads of other breaks are known.

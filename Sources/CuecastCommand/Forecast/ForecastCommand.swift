@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
-import BreakScheduling
+import BreakPlanning
 import CommandSupport
 import CuecastWire
 import Foundation
@@ -36,8 +36,9 @@ struct ForecastCommand: AsyncParsableCommand {
     )
 
     @Option(help: "Only this stream. (default: all that have listeners or breaks)") var stream: String?
-    @Option(help: "How many hours ahead; 1 to 24.") var hours = 6
-    @Option(help: "How many days back an estimate looks; 0 to 28. 0: the listeners of now count.") var days = 7
+    @Option(help: "How many hours ahead; 1 to 24.") var hours = BreakForecast.hoursUsual
+    @Option(help: "How many days back an estimate looks; 0 to 28. 0: the listeners of now count.") var days =
+        BreakForecast.daysUsual
     @Option(help: "Print the shape of LEAP: streams or forecast.") var leap: Shape?
     @Option(help: "With --leap streams: the name of the provider of the data (sdp).") var provider: String?
     @Option(help: "With --leap and --stream: when the event starts (RFC 3339).", transform: TimeArgument.read)
@@ -57,8 +58,10 @@ struct ForecastCommand: AsyncParsableCommand {
                 throw ValidationError("--stream: \(error)")
             }
         }
-        guard (1...24).contains(self.hours) else { throw ValidationError("--hours is a number from 1 to 24.") }
-        guard (0...ListenerForecast.daysMax).contains(self.days) else {
+        guard BreakForecast.hours.contains(self.hours) else {
+            throw ValidationError("--hours is a number from 1 to 24.")
+        }
+        guard BreakForecast.days.contains(self.days) else {
             throw ValidationError("--days is a number from 0 to \(ListenerForecast.daysMax).")
         }
         let hasEvent = self.eventStart != nil || self.eventEnd != nil || self.eventTitle != nil
@@ -75,9 +78,9 @@ struct ForecastCommand: AsyncParsableCommand {
 
     func run() async throws {
         let gateway = try OperatorGateway(self.gateway, self.access, for: "A forecast")
-        let forecast: GatewayForecast
+        let forecast: BreakForecast
         do throws(OperatorGateway.Fault) {
-            forecast = try await GatewayForecast.read(
+            forecast = try await BreakForecast.read(
                 gateway,
                 stream: self.stream,
                 hours: self.hours,
@@ -101,21 +104,24 @@ struct ForecastCommand: AsyncParsableCommand {
     }
 
     /// Checks that the event has a length; a bound that is not said is that of the period.
-    private func check(_ event: GatewayForecast.Event, in period: Range<Int64>) throws {
-        guard event.end ?? period.upperBound <= event.start ?? period.lowerBound else { return }
-        if event.end == nil {
+    private func check(_ event: BreakForecast.Event, in period: Range<Int64>) throws {
+        switch event.fault(in: period) {
+        case nil: return
+        case .startsAfterPeriod?:
             throw ValidationError("--event-start is not before the end of the period: give --event-end too.")
+        case .endsBeforePeriod?:
+            throw ValidationError(
+                "--event-end is not after the beginning of the period, which is now: give --event-start too."
+            )
+        case .endsBeforeStart?: throw ValidationError("--event-end is not after --event-start.")
         }
-        throw ValidationError(
-            "--event-end is not after the beginning of the period, which is now: give --event-start too."
-        )
     }
 
-    private var event: GatewayForecast.Event {
+    private var event: BreakForecast.Event {
         func milliseconds(_ time: TimeArgument?) -> Int64? {
             time.map { Int64(($0.date.timeIntervalSince1970 * 1_000).rounded()) }
         }
-        return GatewayForecast.Event(
+        return BreakForecast.Event(
             start: milliseconds(self.eventStart),
             end: milliseconds(self.eventEnd),
             title: self.eventTitle

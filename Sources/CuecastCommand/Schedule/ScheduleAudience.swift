@@ -4,6 +4,7 @@
 import AdFormats
 import ArgumentParser
 import BreakDocuments
+import BreakPlanning
 import BreakScheduling
 import CommandSupport
 import CuecastBroadcast

@@ -3,6 +3,7 @@
 
 import AdFormats
 import BreakDocuments
+import BreakPlanning
 import BreakScheduling
 import CommandSupport
 import CuecastBroadcast

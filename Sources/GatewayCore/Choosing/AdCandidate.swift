@@ -154,6 +154,10 @@ package struct ChoosingLimits: Hashable, Sendable {
     ///
     /// Past it the best filling so far stands.
     package var searchStepsMax = 20_000
+    /// The most pairs of an opener and a closer for which a filling is searched (20,000).
+    ///
+    /// A pair without any hope takes no steps, but some time.
+    package var framesMax = 20_000
     /// The most words of 8 bytes for the sums that candidates can make (131,072, which are 1 MiB).
     ///
     /// It is for the ads of each priority, for the jingles, and for all. With fewer words the search knows fewer sums, and takes more steps.

@@ -128,6 +128,7 @@ package struct AdChooser: Sendable {
     private func search(_ problem: FillingProblem, _ choice: inout AdChoice) -> [Int]? {
         let openers = problem.units.indices.filter { problem.units[$0].role == .opener }.map { Optional($0) } + [nil]
         let closers = problem.units.indices.filter { problem.units[$0].role == .closer }.map { Optional($0) } + [nil]
+        guard problem.adCount > 0 else { return nil }
         /// The frames that have failed, by the time that they leave and the units that they exclude.
         var failed: Set<[UInt64]> = []
         for opener in openers {
@@ -137,6 +138,10 @@ package struct AdChooser: Sendable {
                 let left = choice.steps < self.limits.searchStepsMax ? self.limits.searchStepsMax - choice.steps : 0
                 let key = self.key(of: frame, problem)
                 guard !failed.contains(key) else { continue }
+                guard failed.count < self.limits.framesMax else {
+                    choice.isBest = false
+                    return nil
+                }
                 var search = FillingSearch(problem, frame: frame, stepsMax: left)
                 let found = search.run()
                 choice.steps += search.steps

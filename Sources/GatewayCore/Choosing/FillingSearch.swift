@@ -81,8 +81,12 @@ struct FillingSearch {
         return self.best
     }
 
-    /// The best that the bounds let hope for, by priority; `nil`: nothing lasts as long as it must.
-    private func target() -> [Int]? {
+    /// How many sums are looked at in the time of one step.
+    private static let sumsPerStep = 1_024
+
+    /// The best that the bounds let hope for, by priority; `nil`: nothing lasts as long as it must, or there are no steps left.
+    private mutating func target() -> [Int]? {
+        var looks = 0
         var (room, least) = (self.room, self.minimum)
         guard self.problem.allSums.reaches(from: 0, atLeast: least, upTo: room) else { return nil }
         var goal: [Int] = []
@@ -92,6 +96,15 @@ struct FillingSearch {
             most = self.problem.sums[level].largest(from: 0, upTo: most)
             let end = self.problem.starts[level + 1]
             while most > 0, !self.problem.allSums.reaches(from: end, atLeast: least - most, upTo: room - most) {
+                looks += 1
+                if looks % Self.sumsPerStep == 0 {
+                    guard self.stepsLeft > 0 else {
+                        self.isCut = true
+                        return nil
+                    }
+                    self.stepsLeft -= 1
+                    self.steps += 1
+                }
                 most = self.problem.sums[level].largest(from: 0, upTo: most - 1)
             }
             goal.append(most)

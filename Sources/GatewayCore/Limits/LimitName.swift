@@ -42,6 +42,8 @@ package enum LimitName: String, CaseIterable, Sendable {
     case httpListenersMax
     case httpListenersPerAddressMax
     case httpNoticesWaitingMax
+    case httpPlanTimeMax
+    case httpPlansMax
     case httpReadersWaitingMax
     case httpRequestsWaitingMax
     case httpRequestsWaitingPerAddressMax
@@ -224,6 +226,21 @@ extension LimitName {
                 512,
                 of: "notices of a listener",
                 whenReached: "its stream of notices ends as `slow`; it reconnects and recovers",
+                alerts: false
+            )
+        case .httpPlanTimeMax:
+            .init(
+                10_000,
+                .milliseconds,
+                of: "of choosing for one dry run",
+                whenReached: "the dry run is refused as `TOO_LARGE`",
+                alerts: false
+            )
+        case .httpPlansMax:
+            .init(
+                4,
+                of: "dry runs and forecasts at a time",
+                whenReached: "the request is refused as `LIMIT_REACHED`, retry in a second",
                 alerts: false
             )
         case .httpReadersWaitingMax: .init(64, whenReached: "reports and lists get 503 with `Retry-After`")

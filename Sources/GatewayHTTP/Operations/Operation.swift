@@ -265,6 +265,13 @@ struct Operation: Sendable {
     /// Their names.
     var queryNames: Set<String> { Set(self.queryParameters.map(\.name)) }
 
+    /// The same operation, which changes nothing although its method is `POST`: the question is too long for an address.
+    func withoutEffect() -> Operation {
+        var operation = self
+        operation.isSafe = true
+        return operation
+    }
+
     /// The same operation, which has an effect although its method is `GET`: some systems only ask for an address.
     func withEffect() -> Operation {
         var operation = self

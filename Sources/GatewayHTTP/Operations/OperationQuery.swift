@@ -83,6 +83,15 @@ struct OperationQuery: Sendable {
         return instant
     }
 
+    /// A duration such as `1m30s`.
+    func duration(_ name: String) throws(Problem) -> Duration? {
+        guard let text = self.values[name] else { return nil }
+        guard let duration = Duration(text: text) else {
+            throw .badRequest("The parameter \(name) must be a duration such as 30s or 1m30s.")
+        }
+        return duration
+    }
+
     /// The instants `from` and `to`: at `from` or later, and before `to`.
     func period() throws(Problem) -> (from: Timestamp?, to: Timestamp?) {
         let (from, to) = (try self.instant("from"), try self.instant("to"))

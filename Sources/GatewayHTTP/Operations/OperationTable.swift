@@ -12,11 +12,13 @@ struct OperationTable: Sendable {
     ///   - parts: the parts of the gateway that operations ask.
     ///   - events: makes the events; `nil`: there are none.
     ///   - history: keeps what the gateway did.
+    ///   - planning: bounds dry runs and forecasts.
     ///   - limits: all that are in force.
     init(
         _ parts: HTTPParts,
         events: EventFeed?,
         history: HistoryRecorder,
+        planning: PlanningDesk,
         limits: @escaping @Sendable () -> [LimitState]
     ) {
         var operations = statusOperations(parts)
@@ -24,6 +26,8 @@ struct OperationTable: Sendable {
         operations += reportOperations(parts)
         operations += outcomeOperations(parts)
         operations += breakOperations(parts)
+        operations += dryRunOperations(parts, planning)
+        operations += forecastOperations(parts, planning)
         operations += signalOperations(parts)
         operations += automationOperations(parts)
         operations += adListOperations(parts)

@@ -95,7 +95,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
 
 extension HTTPParts {
     /// The name by which the ledger knows a break, while the board knows it: a broadcaster may name it by another id.
-    fileprivate func ownKey(of named: BreakKey) -> BreakKey { self.breaks.board().known(named)?.key ?? named }
+    func ownKey(of named: BreakKey) -> BreakKey { self.breaks.board().known(named)?.key ?? named }
 
     /// The id by which the ledger knows a break, where its stream is named too.
     fileprivate func ownID(of named: BreakID?, in stream: StreamID?) -> BreakID? {

@@ -32,12 +32,20 @@ final class GatewayRoutes: Sendable {
     ///   - parts: the parts that operations use.
     ///   - isEncrypted: whether TLS is spoken.
     ///   - readers: where reports and lists are made.
-    init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, isEncrypted: Bool, readers: WorkerThreads) {
+    ///   - planners: where the ads of breaks are chosen.
+    init(
+        _ configuration: GatewayHTTPConfiguration,
+        _ parts: HTTPParts,
+        isEncrypted: Bool,
+        readers: WorkerThreads,
+        planners: WorkerThreads
+    ) {
         let streams = HTTPStreams(configuration, metrics: parts.metrics)
         let metrics = parts.metrics
         // The gateway's, but for those that this server bounds itself, by its descriptors.
+        let planning = PlanningDesk(planners, configuration, metrics: metrics)
         let limits: @Sendable () -> [LimitState] = {
-            let own = configuration.limits(streams, metrics)
+            let own = configuration.limits(streams, planning, metrics)
             let names = Set(own.map(\.name))
             return parts.administration.limits().filter { !names.contains($0.name) } + own
         }
@@ -48,7 +56,13 @@ final class GatewayRoutes: Sendable {
         settings.period = configuration.eventPeriod
         self.events = EventFeed(parts, settings: settings, limits: limits)
         self.history = HistoryRecorder(parts)
-        self.table = OperationTable(parts, events: self.events, history: self.history, limits: limits)
+        self.table = OperationTable(
+            parts,
+            events: self.events,
+            history: self.history,
+            planning: planning,
+            limits: limits
+        )
         self.origins = RequestOrigins(rights, self.table)
         self.heads = RequestHeadRules(configuration, rights, self.origins)
         self.tools = RequestTools(

@@ -246,4 +246,39 @@ struct AdChooserTests {
         #expect(cut.steps == 5)
         #expect(cut.decisions.allSatisfy { $0 == .left(.notSearched) })
     }
+
+    @Test func `as many openers as framesMax are tried, and with one more the search is cut`() {
+        #expect(ChoosingLimits().framesMax == 20_000)
+        // None of them leaves what the one ad lasts, and neither does a break without an opener.
+        var candidates = (1...9).map { number in ad("opener\(number)", number) { $0.role = .opener } }
+        candidates.append(ad("a", 20))
+        var limits = ChoosingLimits()
+        for (most, isBest) in [(10, true), (9, false)] {
+            limits.framesMax = most
+            let choice = choose(candidates, fill: 60, limits: limits) { $0.minimumMilliseconds = 60_000 }
+            #expect(choice.isBest == isBest)
+            #expect(choice.emptiness == (isBest ? .noFilling : .searchEnded))
+        }
+    }
+
+    @Test func `sums that are looked at before the search take steps of it`() {
+        // The long ad alone fits; all sums of the short ones, 1 to 2^count - 1, are looked at before, 1,024 of them in a step.
+        func choice(_ count: Int, limits: ChoosingLimits = ChoosingLimits()) -> AdChoice {
+            var candidates = (0..<count).map { number in ad("a\(number)", 1 << number) { $0.priority = 1 } }
+            candidates.append(ad("b", 10_000) { $0.priority = 2 })
+            return choose(candidates, fill: 10_000, limits: limits) { $0.minimumMilliseconds = 10_000_000 }
+        }
+        let steps = [11, 12, 13]
+            .map { count in
+                let found = choice(count)
+                #expect(found.isBest && found.places.map(\.candidate) == [count])
+                return found.steps
+            }
+        // One more ad takes as many further steps as the one before it, and those of the sums: 1, 3, 7.
+        #expect((steps[2] - steps[1]) - (steps[1] - steps[0]) == (7 - 3) - (3 - 1))
+        var limits = ChoosingLimits()
+        limits.searchStepsMax = 6
+        let cut = choice(13, limits: limits)
+        #expect(cut.emptiness == .searchEnded && cut.steps == 6 && !cut.isBest)
+    }
 }

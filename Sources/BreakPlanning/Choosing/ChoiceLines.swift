@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import BreakDocuments
-import BreakScheduling
-import CuecastWire
-import Foundation
-import GatewayCore
+internal import BreakDocuments
+internal import CuecastWire
+package import GatewayCore
 
 /// A choice as lines for people.
-struct ChoiceLines {
-    let chosen: VariantChoice
+package struct ChoiceLines {
+    package let chosen: VariantChoice
+
+    package init(chosen: VariantChoice) { self.chosen = chosen }
 
     /// The result in one sentence.
-    var summary: String {
+    package var summary: String {
         let choice = self.chosen.choice
         let fill = Self.seconds(self.chosen.rules.fillMilliseconds)
         let least = Self.seconds(self.chosen.rules.minimumMilliseconds)
@@ -37,7 +37,7 @@ struct ChoiceLines {
     ///
     /// - Parameter candidate: its place among the candidates.
     /// - Returns: the reason.
-    func sentence(taken candidate: Int) -> String {
+    package func sentence(taken candidate: Int) -> String {
         let each = self.chosen.candidates[candidate]
         switch each.role {
         case "opener": return "the opener that goes first"
@@ -53,7 +53,7 @@ struct ChoiceLines {
     ///
     /// - Parameter reason: the reason.
     /// - Returns: a sentence for people.
-    func sentence(_ reason: AdChoice.LeftReason) -> String {
+    package func sentence(_ reason: AdChoice.LeftReason) -> String {
         switch reason {
         case .notYet(let from): "it may play from \(Self.time(from)) on"
         case .expired(let until): "it might play until \(Self.time(until))"
@@ -87,5 +87,5 @@ struct ChoiceLines {
         Timestamp(microseconds: milliseconds * 1_000).description
     }
 
-    static func seconds(_ milliseconds: Int) -> String { Duration.milliseconds(milliseconds).inSecondsText }
+    private static func seconds(_ milliseconds: Int) -> String { Duration.milliseconds(milliseconds).inSecondsText }
 }

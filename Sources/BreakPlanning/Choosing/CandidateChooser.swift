@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import BreakDocuments
-package import CuecastBroadcast
 package import CuecastWire
 package import GatewayCore
 
@@ -63,27 +62,59 @@ package struct CandidateChooser: Sendable {
         rules: ChoosingRules,
         history: PlayedHistory
     ) -> [VariantChoice] {
-        let history = history.without([breakID])
-        let chooser = AdChooser(rules: rules)
-        return self.variantNames.enumerated()
-            .map { index, variant in
-                let candidates = self.document.candidates.filter { $0.isFor(variant) }
-                let occasion = ChoosingOccasion(
-                    milliseconds: milliseconds,
-                    offsetMilliseconds: self.offset(milliseconds),
-                    seed: "\(stream)/\(breakID)",
-                    played: history.ads(for: variant, known: self.document.candidates)
-                )
-                return VariantChoice(
-                    variant: variant,
-                    conditions: index == 0 ? [] : self.document.variants[index - 1].conditions,
-                    candidates: candidates,
-                    rules: rules,
-                    occasion: occasion,
-                    timeZone: self.document.timeZone,
-                    choice: chooser.choose(from: candidates.map { AdCandidate($0) }, for: occasion)
-                )
-            }
+        let question = ChoosingQuestion(
+            seed: "\(stream)/\(breakID)",
+            milliseconds: milliseconds,
+            rules: rules,
+            history: history.without([breakID])
+        )
+        return self.variantNames.indices.map { self.choice(ofVariant: $0, for: question) }
+    }
+
+    /// Chooses the ads of one variant of a break.
+    ///
+    /// It may take some time (``ChoosingLimits``): a program that does other things too asks for one variant after the other.
+    ///
+    /// - Parameters:
+    ///   - index: the place of the variant in ``variantNames``.
+    ///   - question: the break.
+    /// - Returns: the choice.
+    package func choice(ofVariant index: Int, for question: ChoosingQuestion) -> VariantChoice {
+        let variant = self.variantNames[index]
+        let candidates = self.document.candidates.filter { $0.isFor(variant) }
+        let occasion = ChoosingOccasion(
+            milliseconds: question.milliseconds,
+            offsetMilliseconds: self.offset(question.milliseconds),
+            seed: question.seed,
+            played: question.history.ads(for: variant, known: self.document.candidates)
+        )
+        return VariantChoice(
+            variant: variant,
+            conditions: index == 0 ? [] : self.document.variants[index - 1].conditions,
+            candidates: candidates,
+            rules: question.rules,
+            occasion: occasion,
+            timeZone: self.document.timeZone,
+            choice: AdChooser(rules: question.rules).choose(from: candidates.map { AdCandidate($0) }, for: occasion)
+        )
+    }
+}
+
+/// A break for which ads are chosen.
+package struct ChoosingQuestion: Sendable {
+    /// The seed of the draw: stream and break.
+    package let seed: String
+    /// When the break starts, in milliseconds since 1970.
+    package let milliseconds: Int64
+    package let rules: ChoosingRules
+    /// The ads of other breaks of the stream, without those that this break has already.
+    package let history: PlayedHistory
+
+    package init(seed: String, milliseconds: Int64, rules: ChoosingRules, history: PlayedHistory) {
+        self.seed = seed
+        self.milliseconds = milliseconds
+        self.rules = rules
+        self.history = history
     }
 }
 
@@ -96,38 +127,6 @@ package struct VariantChoice: Sendable {
     package let occasion: ChoosingOccasion
     package let timeZone: String
     package let choice: AdChoice
-
-    /// The ads that play, first to last.
-    package var advertisements: [AdvertisementDescription] {
-        self.choice.places.map { place in
-            let candidate = self.candidates[place.candidate]
-            var ad = AdvertisementDescription(candidate.ad)
-            ad.id = CandidatesDocument.id(ad.id, time: place.time)
-            return ad
-        }
-    }
-
-    /// The variant with what was chosen for it.
-    package var adVariant: AdVariant {
-        AdVariant(name: self.variant, said: self.conditions, advertisements: self.advertisements)
-    }
-}
-
-extension AdVariant {
-    /// A variant with the conditions of a file.
-    package init(
-        name: String,
-        said conditions: [AudienceVariant.Condition],
-        advertisements: [AdvertisementDescription]
-    ) {
-        self.init(
-            name: name,
-            conditions: conditions.map {
-                $0.isNegated ? Condition($0.key, isNoneOf: $0.values) : Condition($0.key, isAnyOf: $0.values)
-            },
-            advertisements: advertisements
-        )
-    }
 }
 
 extension AdCandidate {

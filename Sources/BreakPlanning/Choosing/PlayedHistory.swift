@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import BreakDocuments
-internal import CuecastBroadcast
 internal import CuecastWire
 package import GatewayCore
 
@@ -66,48 +65,6 @@ package struct PlayedHistory: Hashable, Sendable {
         return result
     }
 
-    /// The same without the ads that breaks have only until they are filled.
-    ///
-    /// Other ads of such a break stay: someone else may have filled it since the difference was made.
-    ///
-    /// - Parameter waiting: the ads with which breaks were put in, by the breaks' ids.
-    /// - Returns: all others.
-    package func without(waiting: [String: BreakAds]) -> PlayedHistory {
-        let waiting = waiting.mapValues { ads in
-            let all = ads.advertisements + (ads.variants ?? []).flatMap(\.advertisements)
-            return Set(all.map { CandidatesDocument.ownID($0.id) })
-        }
-        var result = self
-        result.entries.removeAll { entry in
-            entry.breakID.flatMap { waiting[$0] }.map { $0.contains(entry.id) } ?? false
-        }
-        return result
-    }
-
-    /// Puts the ads of a break in the place of those that are known of it.
-    ///
-    /// - Parameters:
-    ///   - breakID: the break.
-    ///   - milliseconds: when it starts, in milliseconds since 1970.
-    ///   - ads: the ads of all its variants.
-    package mutating func set(_ breakID: String, at milliseconds: Int64, _ ads: BreakAds) {
-        self = self.without([breakID])
-        let others = (ads.variants ?? []).map { (name: $0.name, ads: $0.advertisements) }
-        for (name, list) in [(AudienceVariant.defaultName, ads.advertisements)] + others {
-            for each in list {
-                self.entries.append(
-                    Entry(
-                        milliseconds: milliseconds,
-                        breakID: breakID,
-                        id: CandidatesDocument.ownID(each.id),
-                        advertiser: each.advertiser,
-                        variant: others.isEmpty ? nil : name
-                    )
-                )
-            }
-        }
-    }
-
     /// The ads that count for a variant: those of a variant of its name, of `default`, and of breaks without variants.
     ///
     /// - Parameters:
@@ -137,6 +94,21 @@ package struct HistoryPage: Hashable, Sendable {
     package var breakCount: Int
     /// The key of the next page; `nil`: it is the last one.
     package var next: UInt64?
+    /// How far the ledger has read the log of the breaks; `nil`: it does not say.
+    package var lane: Progress?
+    /// Whether the ledger has not read older breaks yet.
+    package var isPartial = false
+
+    package struct Progress: Hashable, Sendable {
+        package var offset: UInt64
+        /// The newest record of the log; `nil`: it is not known.
+        package var head: UInt64?
+
+        package init(offset: UInt64, head: UInt64?) {
+            self.offset = offset
+            self.head = head
+        }
+    }
 
     package init(entries: [PlayedHistory.Entry], breakCount: Int, next: UInt64?) {
         self.entries = entries
