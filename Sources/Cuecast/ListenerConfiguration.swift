@@ -77,7 +77,8 @@ public struct ListenerConfiguration: Sendable {
     public var gateway: GatewayAddress
     /// Where else it listens, or others that share its event log; at most 16.
     ///
-    /// They are tried in turn when the one before cannot be reached or asks to go away.
+    /// They are tried in turn when the one before cannot be reached or asks to go away. Gateways of one event log also name each other:
+    /// those addresses are tried behind these ones, where they are of the scheme of ``gateway``, and are kept in memory only.
     public var alternativeGateways: [GatewayAddress]
     /// How many connections the client has to the gateway; one.
     @_spi(Tuning) public var connections: ListenerConnections
@@ -162,13 +163,6 @@ public struct ListenerConfiguration: Sendable {
         self.eventsBufferedMax = 256
         self.outcomesKeptMax = 4_096
         self.outboxBytesMax = 1_048_576
-    }
-}
-
-extension ListenerConfiguration {
-    /// The address number `index`: 0 is `gateway`, the alternatives follow.
-    func gateway(_ index: Int) -> GatewayAddress {
-        index == 0 ? self.gateway : self.alternativeGateways[index - 1]
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
+package import CuecastWire
 internal import GatewayCore
 internal import SystemSupport
 
@@ -226,16 +226,26 @@ extension EdgeLoop {
     /// Repeats the positions that are due.
     func sendHeads() {
         for due in self.fanOut.takeRepeats(at: self.clock.elapsed) {
-            let id = due.stream
-            let position = Position(epoch: self.settings.epoch, sequence: self.fanOut.sequence(of: id))
-            let head = Notice.head(position, sent: self.delegate.now)
-            if due.isForPushed, self.fanOut.hasEventStreams { self.append(head, toEventsOf: id) }
-            guard let stream = self.fanOut.stream(id) else { continue }
-            guard due.isForPushed || stream.pushedCount < stream.subscribers.count else { continue }
-            let frame = Self.framed(NoticeFrame.notice(head, stream: id).encoded())
-            self.append(frame, position.sequence, to: stream, isForPushed: due.isForPushed)
-            self.metrics.count(.headsSent)
+            self.sendHead(of: due.stream, isForPushed: due.isForPushed)
         }
+    }
+
+    /// Asks all listeners of this loop to go on at other gateways.
+    ///
+    /// - Parameter move: the request to the listeners of a stream.
+    package func askToMove(_ move: (StreamID) -> Move) {
+        for id in self.fanOut.heard { self.sendHead(of: id, isForPushed: true, move: move(id)) }
+    }
+
+    private func sendHead(of id: StreamID, isForPushed: Bool, move: Move? = nil) {
+        let position = Position(epoch: self.settings.epoch, sequence: self.fanOut.sequence(of: id))
+        let head = Notice.head(position, sent: self.delegate.now, move: move)
+        if isForPushed, self.fanOut.hasEventStreams { self.append(head, toEventsOf: id) }
+        guard let stream = self.fanOut.stream(id) else { return }
+        guard isForPushed || stream.pushedCount < stream.subscribers.count else { return }
+        let frame = Self.framed(NoticeFrame.notice(head, stream: id).encoded())
+        self.append(frame, position.sequence, to: stream, isForPushed: isForPushed)
+        self.metrics.count(.headsSent)
     }
 
     /// Sends the tick to every connection that asked for it.

@@ -102,6 +102,9 @@ struct NoticeFanOut {
         return moved
     }
 
+    /// The streams that connections hear, in any framing.
+    var heard: Set<StreamID> { Set(self.streams.keys.map(\.id)) }
+
     /// Whether a connection hears a stream in any framing.
     private func isHeard(_ id: StreamID) -> Bool {
         NoticeFraming.allCases.contains { self.stream(id, $0) != nil }

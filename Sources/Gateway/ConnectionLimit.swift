@@ -108,6 +108,11 @@ final class ConnectionLimit: ConnectionCounting {
     /// How many connections are open on all sockets, and how many have ended.
     var counts: (open: Int, ended: Int) { self.state.withLock { ($0.connections, $0.ended) } }
 
+    /// How many connections are open on some of the sockets.
+    func openCount(on sockets: [MetricLabel]) -> Int {
+        self.state.withLock { state in Set(sockets).reduce(0) { $0 + state.open[$1, default: 0] } }
+    }
+
     /// A connection was accepted.
     ///
     /// - Returns: whether there is room for another one.

@@ -169,6 +169,15 @@ package struct Gateway: Sendable {
             desk: broadcasters.desk,
             listeners: listeners.service,
             log: log.health,
+            move: cluster.map {
+                ListenerMove(
+                    cluster: $0.cluster,
+                    listeners: listeners,
+                    counting: budget.limit,
+                    within: configuration.moveWithin,
+                    logger: logger
+                )
+            },
             readiness: common.readiness,
             timeout: configuration.drainTimeout,
             logger: logger
@@ -213,7 +222,7 @@ package struct Gateway: Sendable {
                 manager: manager,
                 readiness: common.readiness,
                 metrics: metrics,
-                drainTimeout: configuration.drainTimeout
+                drainTimeout: configuration.stopMax
             ),
             ThreadWatchdog(thread: broadcasters.thread, manager: manager, listeners: listeners.service),
         ]
@@ -269,7 +278,7 @@ package struct Gateway: Sendable {
         self.keyParts.webSocketOrigins.replace(by: configuration.webSocketOriginPatterns)
         await self.broadcasters.endpoint.reload(access?.directory)
         await self.breakDesk.reload(configuration)
-        self.drain.reload(timeout: configuration.drainTimeout)
+        self.drain.reload(timeout: configuration.drainTimeout, moveWithin: configuration.moveWithin)
         self.listenerService.reload(configuration)
         self.traces.reload(configuration.tracing.limited(by: configuration.limits))
     }

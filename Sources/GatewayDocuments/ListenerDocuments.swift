@@ -26,6 +26,17 @@ package struct NoticeDocument: GatewayDocument {
         ])
     }
 
+    /// Asks to go on at another gateway.
+    package struct MoveRequest: GatewayDocument {
+        package var withinMs: Int64
+        package var addresses: [String]
+
+        package static let documentDescription = DocumentDescription(fields: [
+            DocumentField("withinMs", .count, "Leave after a random part of this time."),
+            DocumentField("addresses", .array(of: .text), "Where other gateways are, in no order."),
+        ])
+    }
+
     package var position: String
     package var kind: String
     package var breakId: String?
@@ -40,6 +51,7 @@ package struct NoticeDocument: GatewayDocument {
     package var endMode: String?
     package var cancelReason: String?
     package var trace: String?
+    package var move: MoveRequest?
 
     package static let documentDescription = DocumentDescription(
         name: "Notice",
@@ -58,6 +70,7 @@ package struct NoticeDocument: GatewayDocument {
             .optional("endMode", .oneOf(EndMode.wordList)),
             .optional("cancelReason", .oneOf(CancelReason.wordList)),
             .optional("trace", .text, "As the header `traceparent` has it."),
+            .optional("move", .document(MoveRequest.self), "In a head only: the gateway is about to stop, and others go on."),
         ]
     )
 
@@ -65,6 +78,9 @@ package struct NoticeDocument: GatewayDocument {
         self.position = notice.position.description
         self.kind = notice.kind.word
         self.sentUs = notice.sent.microseconds
+        self.move = notice.move.map {
+            MoveRequest(withinMs: $0.within.milliseconds, addresses: $0.addresses.map(\.description))
+        }
         guard notice.kind != .head else { return }
         self.breakId = notice.breakID?.description
         self.startUs = notice.start?.microseconds
@@ -91,6 +107,7 @@ package struct JoinedDocument: GatewayDocument {
     package var leaseMs: Int64
     package var ticket: String
     package var gatewayUs: Int64
+    package var alternatives: [String]
 
     package static let documentDescription = DocumentDescription(
         name: "Joined",
@@ -104,6 +121,11 @@ package struct JoinedDocument: GatewayDocument {
             DocumentField("leaseMs", .count),
             DocumentField("ticket", .base64),
             DocumentField("gatewayUs", .microseconds),
+            DocumentField(
+                "alternatives",
+                .array(of: .text),
+                "Where other gateways of the event log are, the one to try first at the beginning."
+            ),
         ]
     )
 
@@ -117,6 +139,7 @@ package struct JoinedDocument: GatewayDocument {
         self.leaseMs = joined.lease.milliseconds
         self.ticket = Data(joined.ticket).base64EncodedString()
         self.gatewayUs = time.microseconds
+        self.alternatives = joined.alternatives.map(\.description)
     }
 }
 

@@ -79,7 +79,7 @@ extension SeededGenerator {
 
     mutating func notice(_ kind: Notice.Kind? = nil, position: Position? = nil) -> Notice {
         let kind = kind ?? self.pick(Notice.Kind.allCases)
-        return Notice(
+        var notice = Notice(
             position: position ?? self.position(),
             kind: kind,
             breakID: kind == .head ? nil : self.breakID(),
@@ -95,6 +95,22 @@ extension SeededGenerator {
             cancelReason: self.maybe { $0.pick(CancelReason.allCases) },
             trace: self.maybe { $0.trace() }
         )
+        if kind == .head { notice.move = self.maybe { $0.move() } }
+        return notice
+    }
+
+    mutating func move() -> Move {
+        Move(
+            within: self.milliseconds(0...WireLimits.moveMillisecondsMax),
+            addresses: self.addresses(atMost: WireLimits.alternativesMax)
+        )
+    }
+
+    /// No address comes twice.
+    mutating func addresses(atMost most: Int) -> [PlayerAddress] {
+        let schemes = PlayerAddress.Scheme.allCases
+        return (0..<self.number(0...UInt32(most)))
+            .compactMap { PlayerAddress("\(self.pick(schemes))://gw-\($0):\(self.number(UInt16(1)...UInt16.max))") }
     }
 
     mutating func trace() -> TraceContext {
@@ -298,7 +314,8 @@ extension SeededGenerator {
                         headInterval: self.milliseconds(),
                         lease: self.milliseconds(),
                         ticket: self.bytes(0...WireLimits.ticketBytesMax),
-                        pushed: self.bool()
+                        pushed: self.bool(),
+                        alternatives: self.addresses(atMost: WireLimits.alternativesMax)
                     )
                 )
             case 1: .batch(self.batch())

@@ -37,6 +37,7 @@ struct GatewayBeatTests {
         beat.isDraining = generator.bool()
         beat.isLeaving = generator.bool()
         beat.addresses = generator.list(0...3) { "tcp://192.0.2.\(UInt8.random(in: 0...255, using: &$0)):7401" }
+        beat.advertised = generator.addresses(atMost: WireLimits.advertisedAddressesMax)
         beat.keys = generator.list(0...GatewayBeat.keysMax) {
             GatewayBeat.Key(id: KeyID(rawValue: $0.number(0...UInt32.max)), signs: $0.bool(), isRevoked: $0.bool())
         }

@@ -15,7 +15,7 @@ import harness, test_end_to_end
 PROCESSES = 5
 #: The classes that take longest. They go first, so that no processor is idle at the end.
 LONGEST = ("SharedLogForget", "Schedules", "Dashboard", "AdServers", "WebTabs", "WebCrowd", "HTTP2", "CommandLine", "DashboardViews", "Choosing", "EventListeners", "WebPlayer",
-           "HTTPFuzz", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife", "LoadRun", "SharedLogRolling", "DryRunOfADay", "Groups", "WatchHLS", "EndToEnd", "BroadcasterPages", "RealEncoder",
+           "HTTPFuzz", "Forgetting", "EncryptedHTTP", "Curve", "PlayerLife", "LoadRun", "SharedLogRolling", "SharedLogMoving", "DryRunOfADay", "Groups", "WatchHLS", "EndToEnd", "BroadcasterPages", "RealEncoder",
            "ProgrammeTime", "WebGuide", "WebWake", "WatchedRadio", "SharedLogSnapshots")
 
 

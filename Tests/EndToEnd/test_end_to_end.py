@@ -52,6 +52,7 @@ from test_shared_log_books import SharedLogBooks  # noqa: F401 (its tests run wi
 from test_shared_log_forget import SharedLogForget  # noqa: F401 (its tests run with these)
 from test_shared_log_migration import SharedLogMigration  # noqa: F401 (its tests run with these)
 from test_shared_log_permissions import SharedLogPermissions  # noqa: F401 (its tests run with these)
+from test_shared_log_moving import SharedLogMoving  # noqa: F401 (its tests run with these)
 from test_shared_log_restore import SharedLogRestore, SharedLogRestoreInterrupted, SharedLogRestoreRefusals  # noqa: F401 (its tests run with these)
 from test_shared_log_rolling import SharedLogRolling  # noqa: F401 (its tests run with these)
 from test_shared_log_signals import SharedLogSignals  # noqa: F401 (its tests run with these)

@@ -45,6 +45,8 @@ export interface Notice {
   cancelReason?: "broadcaster" | "notStarted";
   /** In the form of `traceparent`, where the gateway traces. */
   trace?: string;
+  /** Only in heads, which the library keeps to itself: the gateway asks to go on at another one. */
+  move?: { withinMs: number; addresses: string[] };
 }
 
 export interface MediaFile {

@@ -32,8 +32,8 @@ extension ConnectionMachine {
     }
 
     enum Action: Hashable, Sendable {
-        /// Make connection number `attempt`, to the address with this index.
-        case connect(attempt: Int, gateway: Int)
+        /// Make connection number `attempt`, to this address.
+        case connect(attempt: Int, gateway: GatewayTarget)
         /// Give up the current connection.
         case disconnect
         case subscribe([UInt8])

@@ -27,6 +27,9 @@ struct ConnectionMachine: Sendable {
     /// How long a connection must have been good for the next loss to count as the first.
     static let steadyAfter = Duration.seconds(10)
 
+    /// Why a connection is left for another gateway.
+    private static let moveSentence = "The gateway is stopping; another one takes over."
+
     /// The state of the current connection, which begins anew when that connection is lost.
     private struct Connection {
         /// Whether the app has given a token for it.
@@ -36,6 +39,8 @@ struct ConnectionMachine: Sendable {
         /// Whether the network has changed since the gateway last answered: then one request without a reply is enough.
         var isSuspect = false
         var joinedSince: LocalInstant?
+        /// When it is left for another gateway, because this one asks for that.
+        var moveAt: LocalInstant?
 
         var isOfNoUse: Bool { self.isSuspect || self.unanswered >= ConnectionMachine.unansweredRequestsMax }
 
@@ -90,7 +95,9 @@ struct ConnectionMachine: Sendable {
     }
 
     /// When `due(now:jitter:)` has something to do.
-    var nextDeadline: LocalInstant? {
+    var nextDeadline: LocalInstant? { earlier(self.stateDeadline, self.connection.moveAt) }
+
+    private var stateDeadline: LocalInstant? {
         switch self.state {
         case .connecting(let deadline), .proving(let deadline), .authorizing(_, let deadline): deadline
         case .joining(_, let sendAt), .rejoining(_, let sendAt): sendAt
@@ -321,6 +328,34 @@ struct ConnectionMachine: Sendable {
         self.connection.isSuspect = false
     }
 
+    /// The gateway named others of its event log.
+    mutating func learn(_ targets: [GatewayTarget]) { self.addresses.learn(targets) }
+
+    /// The gateway is about to stop, and asks its listeners to go on at others.
+    ///
+    /// The connection is left after a random part of `within`, so that not all listeners arrive together. One that is lost before keeps
+    /// to that time too.
+    ///
+    /// - Parameters:
+    ///   - within: as the gateway says.
+    ///   - targets: where others are, in no order; empty: those that are known.
+    ///   - now: the time.
+    ///   - jitter: where the order and the time come from.
+    /// - Returns: how long it stays; `nil`: it knows of no other gateway, or leaves already.
+    mutating func askedToMove(
+        within: Duration,
+        to targets: [GatewayTarget],
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> Duration? {
+        guard self.isConnected, self.connection.moveAt == nil else { return nil }
+        self.addresses.learn(targets.shuffled(using: &jitter))
+        guard self.addresses.hasOthers else { return nil }
+        let stay = jitter.duration(upTo: within)
+        self.connection.moveAt = now + stay
+        return stay
+    }
+
     /// Gives up the connection, for a reason that this side found.
     ///
     /// - Parameters:
@@ -339,8 +374,15 @@ struct ConnectionMachine: Sendable {
     ) -> [Action] {
         let wasSteady = self.connection.isSteady(now: now)
         if wasSteady { self.addresses.startOver() }
+        let moveAt = self.connection.moveAt
         self.connection = Connection()
         self.joins.reset()
+        if let moveAt {
+            self.addresses.move()
+            let offline = self.hasNetwork ? .zero : self.offlineWait(&jitter)
+            self.state = .waiting(until: max(moveAt, now + offline), reason: .sentAway(Self.moveSentence))
+            return [.disconnect]
+        }
         let wait = self.addresses.lost(leaves: leaves || !wasSteady, atLeast: atLeast, jitter: &jitter)
         let offlineWait = self.hasNetwork ? .zero : self.offlineWait(&jitter)
         self.state = .waiting(until: now + max(wait, offlineWait), reason: reason)
@@ -350,6 +392,9 @@ struct ConnectionMachine: Sendable {
     /// Does what its time has come for.
     mutating func due(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         guard let deadline = self.nextDeadline, deadline <= now else { return [] }
+        if let moveAt = self.connection.moveAt, moveAt <= now {
+            return self.lose(reason: .sentAway(Self.moveSentence), now: now, jitter: &jitter)
+        }
         switch self.state {
         case .connecting: return self.lose(reason: .connectTimedOut, now: now, jitter: &jitter)
         case .proving:

@@ -240,6 +240,7 @@ struct GatewayConversation: Sendable {
         case .tick(let tick): return self.perform(self.connection.tick(instance: tick.instance, now: now), &output)
         case .notice(let notice, let stream):
             guard takesNotices, stream == self.settings.stream else { return [] }
+            if let move = notice.move { self.askedToMove(move, now: now, &output) }
             let effects = self.apply(self.follower.received(notice, now: now), now: now, &output)
             if self.follower.dropped > self.droppedTold {
                 output.emit(.noticesDropped(self.follower.dropped - self.droppedTold))
@@ -247,6 +248,16 @@ struct GatewayConversation: Sendable {
             }
             return effects
         }
+    }
+
+    private mutating func askedToMove(_ move: Move, now: LocalInstant, _ output: inout ListenerCore.Output) {
+        let stay = self.connection.askedToMove(
+            within: move.within,
+            to: self.settings.learning.targets(move.addresses),
+            now: now,
+            jitter: &self.jitter
+        )
+        if let stay { output.log(.info, "The gateway is stopping: going on at another one in \(stay)") }
     }
 
     private mutating func apply(
@@ -339,6 +350,7 @@ struct GatewayConversation: Sendable {
             var effects: [Effect] = []
             self.credentials.ticket = joined.ticket
             if answer.counts {
+                self.connection.learn(self.settings.learning.targets(joined.alternatives))
                 effects = self.joined(joined, now: now, &output)
             } else {
                 self.follower.joinFailed()

@@ -14,7 +14,7 @@ struct ListenerCore: Sendable {
     enum Action: Sendable {
         /// Make connection number `attempt` to the gateway's address number `gateway`; what it says comes back with
         /// the first number.
-        case connect(attempt: Int, gateway: Int)
+        case connect(attempt: Int, gateway: GatewayTarget)
         /// Give up the current connection.
         case disconnect
         case subscribe([UInt8])

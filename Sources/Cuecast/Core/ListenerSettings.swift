@@ -16,6 +16,8 @@ struct ListenerSettings: Sendable {
     let usesPush: Bool
     let asksApp: Bool
     let gatewayCount: Int
+    /// The addresses of other gateways that may be learnt.
+    let learning: AddressLearning
     let handOut: HandOutMode
     let timings: ListenerTimings
     let outcomesKeptMax: Int
@@ -82,6 +84,7 @@ struct ListenerSettings: Sendable {
         self.consent = configuration.consent
         self.asksApp = configuration.fetchPolicy != nil
         self.gatewayCount = 1 + configuration.alternativeGateways.count
+        self.learning = AddressLearning(configuration)
         self.delay = ListenerDelay(now: configuration.delay, max: configuration.delayMax)
     }
 

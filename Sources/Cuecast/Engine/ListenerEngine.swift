@@ -311,10 +311,10 @@ final class ListenerEngine: Sendable {
         }
     }
 
-    private func connect(attempt: Int, gateway: Int) {
+    private func connect(attempt: Int, gateway: GatewayTarget) {
         self.state.withLock { $0.life.connecting(attempt) }
         // Events of the connection from here on are handled after this action, so that it finds the connection in its place.
-        self.link.connect(to: self.configuration.gateway(gateway)) { [weak self] event in
+        self.link.connect(to: self.configuration.address(of: gateway)) { [weak self] event in
             self?.received(event, attempt: attempt)
         }
     }

@@ -246,44 +246,46 @@ nonisolated struct Cuecast_V1_JournalSession: Sendable {
 }
 
 /// A batch arrived.
-nonisolated struct Cuecast_V1_JournalBatch: @unchecked Sendable {
+nonisolated struct Cuecast_V1_JournalBatch: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   var notice: Cuecast_V1_Notice {
-    get {_storage._notice ?? Cuecast_V1_Notice()}
-    set {_uniqueStorage()._notice = newValue}
+    get {_notice ?? Cuecast_V1_Notice()}
+    set {_notice = newValue}
   }
   /// Returns true if `notice` has been explicitly set.
-  var hasNotice: Bool {_storage._notice != nil}
+  var hasNotice: Bool {self._notice != nil}
   /// Clears the value of `notice`. Subsequent reads from it will return its default value.
-  mutating func clearNotice() {_uniqueStorage()._notice = nil}
+  mutating func clearNotice() {self._notice = nil}
 
   var batch: Cuecast_V1_Batch {
-    get {_storage._batch ?? Cuecast_V1_Batch()}
-    set {_uniqueStorage()._batch = newValue}
+    get {_batch ?? Cuecast_V1_Batch()}
+    set {_batch = newValue}
   }
   /// Returns true if `batch` has been explicitly set.
-  var hasBatch: Bool {_storage._batch != nil}
+  var hasBatch: Bool {self._batch != nil}
   /// Clears the value of `batch`. Subsequent reads from it will return its default value.
-  mutating func clearBatch() {_uniqueStorage()._batch = nil}
+  mutating func clearBatch() {self._batch = nil}
 
   /// How far behind the start of the break the batch begins; missing where it is not known.
   var skippedUs: Int64 {
-    get {_storage._skippedUs ?? 0}
-    set {_uniqueStorage()._skippedUs = newValue}
+    get {_skippedUs ?? 0}
+    set {_skippedUs = newValue}
   }
   /// Returns true if `skippedUs` has been explicitly set.
-  var hasSkippedUs: Bool {_storage._skippedUs != nil}
+  var hasSkippedUs: Bool {self._skippedUs != nil}
   /// Clears the value of `skippedUs`. Subsequent reads from it will return its default value.
-  mutating func clearSkippedUs() {_uniqueStorage()._skippedUs = nil}
+  mutating func clearSkippedUs() {self._skippedUs = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+  fileprivate var _notice: Cuecast_V1_Notice? = nil
+  fileprivate var _batch: Cuecast_V1_Batch? = nil
+  fileprivate var _skippedUs: Int64? = nil
 }
 
 /// The app was given an advertisement.
@@ -707,81 +709,41 @@ nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProto
   static let protoMessageName: String = _protobuf_package + ".JournalBatch"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notice\0\u{1}batch\0\u{3}skipped_us\0")
 
-  fileprivate class _StorageClass {
-    var _notice: Cuecast_V1_Notice? = nil
-    var _batch: Cuecast_V1_Batch? = nil
-    var _skippedUs: Int64? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _notice = source._notice
-      _batch = source._batch
-      _skippedUs = source._skippedUs
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._notice) }()
-        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._batch) }()
-        case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUs) }()
-        default: break
-        }
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._notice) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._batch) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._skippedUs) }()
+      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      try { if let v = _storage._notice {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-      } }()
-      try { if let v = _storage._batch {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      } }()
-      try { if let v = _storage._skippedUs {
-        try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
-      } }()
-    }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._notice {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._batch {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._skippedUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_JournalBatch, rhs: Cuecast_V1_JournalBatch) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._notice != rhs_storage._notice {return false}
-        if _storage._batch != rhs_storage._batch {return false}
-        if _storage._skippedUs != rhs_storage._skippedUs {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs._notice != rhs._notice {return false}
+    if lhs._batch != rhs._batch {return false}
+    if lhs._skippedUs != rhs._skippedUs {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -535,6 +535,11 @@ nonisolated struct Cuecast_V1_Joined: Sendable {
   /// for, and where the gateway cannot: then subscribe as before.
   var pushed: Bool = false
 
+  /// Where other gateways of the same event log are reached, the one to try first at the beginning: `tcp://HOST:PORT`,
+  /// `tls://HOST:PORT`, `ws://HOST/PATH`, `wss://HOST/PATH`, `http://HOST` or `https://HOST`. At most 16, of at most 128 bytes each.
+  /// A client takes those of its own scheme, in memory, and tries them when its own gateway fails or asks it to move.
+  var alternatives: [String] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1167,7 +1172,7 @@ nonisolated extension Cuecast_V1_Reply: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Joined"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}head\0\u{1}notices\0\u{1}instance\0\u{3}head_interval_ms\0\u{3}lease_ms\0\u{1}ticket\0\u{1}pushed\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}head\0\u{1}notices\0\u{1}instance\0\u{3}head_interval_ms\0\u{3}lease_ms\0\u{1}ticket\0\u{1}pushed\0\u{1}alternatives\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1183,6 +1188,7 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
       case 6: try { try decoder.decodeSingularUInt32Field(value: &self.leaseMs) }()
       case 7: try { try decoder.decodeSingularBytesField(value: &self.ticket) }()
       case 8: try { try decoder.decodeSingularBoolField(value: &self.pushed) }()
+      case 9: try { try decoder.decodeRepeatedStringField(value: &self.alternatives) }()
       default: break
       }
     }
@@ -1217,6 +1223,9 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.pushed != false {
       try visitor.visitSingularBoolField(value: self.pushed, fieldNumber: 8)
     }
+    if !self.alternatives.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.alternatives, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1229,6 +1238,7 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.leaseMs != rhs.leaseMs {return false}
     if lhs.ticket != rhs.ticket {return false}
     if lhs.pushed != rhs.pushed {return false}
+    if lhs.alternatives != rhs.alternatives {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -205,83 +205,138 @@ nonisolated struct Cuecast_V1_RequestWindow: Sendable {
   init() {}
 }
 
-nonisolated struct Cuecast_V1_Notice: Sendable {
+nonisolated struct Cuecast_V1_Notice: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   var position: Cuecast_V1_Position {
-    get {_position ?? Cuecast_V1_Position()}
-    set {_position = newValue}
+    get {_storage._position ?? Cuecast_V1_Position()}
+    set {_uniqueStorage()._position = newValue}
   }
   /// Returns true if `position` has been explicitly set.
-  var hasPosition: Bool {self._position != nil}
+  var hasPosition: Bool {_storage._position != nil}
   /// Clears the value of `position`. Subsequent reads from it will return its default value.
-  mutating func clearPosition() {self._position = nil}
+  mutating func clearPosition() {_uniqueStorage()._position = nil}
 
-  var kind: Cuecast_V1_NoticeKind = .unspecified
+  var kind: Cuecast_V1_NoticeKind {
+    get {_storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
 
-  var breakID: String = String()
+  var breakID: String {
+    get {_storage._breakID}
+    set {_uniqueStorage()._breakID = newValue}
+  }
 
   /// When the break starts, in microseconds since 1970 by the gateway's clock; absent while it is cued.
   var startUs: Int64 {
-    get {_startUs ?? 0}
-    set {_startUs = newValue}
+    get {_storage._startUs ?? 0}
+    set {_uniqueStorage()._startUs = newValue}
   }
   /// Returns true if `startUs` has been explicitly set.
-  var hasStartUs: Bool {self._startUs != nil}
+  var hasStartUs: Bool {_storage._startUs != nil}
   /// Clears the value of `startUs`. Subsequent reads from it will return its default value.
-  mutating func clearStartUs() {self._startUs = nil}
+  mutating func clearStartUs() {_uniqueStorage()._startUs = nil}
 
   /// At most how long it lasts; absent: until it is ended.
   var durationMs: UInt32 {
-    get {_durationMs ?? 0}
-    set {_durationMs = newValue}
+    get {_storage._durationMs ?? 0}
+    set {_uniqueStorage()._durationMs = newValue}
   }
   /// Returns true if `durationMs` has been explicitly set.
-  var hasDurationMs: Bool {self._durationMs != nil}
+  var hasDurationMs: Bool {_storage._durationMs != nil}
   /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
-  mutating func clearDurationMs() {self._durationMs = nil}
+  mutating func clearDurationMs() {_uniqueStorage()._durationMs = nil}
 
   var window: Cuecast_V1_RequestWindow {
-    get {_window ?? Cuecast_V1_RequestWindow()}
-    set {_window = newValue}
+    get {_storage._window ?? Cuecast_V1_RequestWindow()}
+    set {_uniqueStorage()._window = newValue}
   }
   /// Returns true if `window` has been explicitly set.
-  var hasWindow: Bool {self._window != nil}
+  var hasWindow: Bool {_storage._window != nil}
   /// Clears the value of `window`. Subsequent reads from it will return its default value.
-  mutating func clearWindow() {self._window = nil}
+  mutating func clearWindow() {_uniqueStorage()._window = nil}
 
   /// From when on the break can no longer be played by a listener who hears the stream live.
-  var expiresUs: Int64 = 0
+  var expiresUs: Int64 {
+    get {_storage._expiresUs}
+    set {_uniqueStorage()._expiresUs = newValue}
+  }
 
-  var advertisementCount: UInt32 = 0
+  var advertisementCount: UInt32 {
+    get {_storage._advertisementCount}
+    set {_uniqueStorage()._advertisementCount = newValue}
+  }
 
   /// When this notice was made.
-  var sentUs: Int64 = 0
+  var sentUs: Int64 {
+    get {_storage._sentUs}
+    set {_uniqueStorage()._sentUs = newValue}
+  }
 
   /// The break is for listeners who join, before the stream starts.
-  var preStream: Bool = false
+  var preStream: Bool {
+    get {_storage._preStream}
+    set {_uniqueStorage()._preStream = newValue}
+  }
 
-  var endMode: Cuecast_V1_EndMode = .unspecified
+  var endMode: Cuecast_V1_EndMode {
+    get {_storage._endMode}
+    set {_uniqueStorage()._endMode = newValue}
+  }
 
-  var cancelReason: Cuecast_V1_CancelReason = .unspecified
+  var cancelReason: Cuecast_V1_CancelReason {
+    get {_storage._cancelReason}
+    set {_uniqueStorage()._cancelReason = newValue}
+  }
 
   /// The break must not cut its last advertisement short: a late batch holds only what fits.
-  var exact: Bool = false
+  var exact: Bool {
+    get {_storage._exact}
+    set {_uniqueStorage()._exact = newValue}
+  }
 
   /// The trace of the request that led to this notice; empty unless the gateway traces that request. 24 bytes as W3C Trace Context has
   /// them: the 16 of the trace id, and the 8 of the gateway's span for the request, which is the parent of what follows.
-  var trace: Data = Data()
+  var trace: Data {
+    get {_storage._trace}
+    set {_uniqueStorage()._trace = newValue}
+  }
+
+  /// Only in a head: the gateway is about to stop, and others go on.
+  var move: Cuecast_V1_Move {
+    get {_storage._move ?? Cuecast_V1_Move()}
+    set {_uniqueStorage()._move = newValue}
+  }
+  /// Returns true if `move` has been explicitly set.
+  var hasMove: Bool {_storage._move != nil}
+  /// Clears the value of `move`. Subsequent reads from it will return its default value.
+  mutating func clearMove() {_uniqueStorage()._move = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _position: Cuecast_V1_Position? = nil
-  fileprivate var _startUs: Int64? = nil
-  fileprivate var _durationMs: UInt32? = nil
-  fileprivate var _window: Cuecast_V1_RequestWindow? = nil
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+/// Asks listeners to go on at another gateway of the same event log.
+nonisolated struct Cuecast_V1_Move: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Each one leaves after a random part of this time, so that they do not arrive together; at most 60,000.
+  var withinMs: UInt32 = 0
+
+  /// Where others are reached, as in Joined.alternatives but in no order: each one takes its own. At most 768 bytes with 3 more for each.
+  /// Empty: as the last Joined said.
+  var addresses: [String] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
 }
 
 /// Sent on the topic "~sync" + zero byte several times a second, so that a client can tell when its subscriptions have
@@ -389,7 +444,175 @@ nonisolated extension Cuecast_V1_RequestWindow: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Notice"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}position\0\u{1}kind\0\u{3}break_id\0\u{3}start_us\0\u{3}duration_ms\0\u{1}window\0\u{3}expires_us\0\u{3}advertisement_count\0\u{3}sent_us\0\u{3}pre_stream\0\u{3}end_mode\0\u{3}cancel_reason\0\u{1}exact\0\u{1}trace\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}position\0\u{1}kind\0\u{3}break_id\0\u{3}start_us\0\u{3}duration_ms\0\u{1}window\0\u{3}expires_us\0\u{3}advertisement_count\0\u{3}sent_us\0\u{3}pre_stream\0\u{3}end_mode\0\u{3}cancel_reason\0\u{1}exact\0\u{1}trace\0\u{1}move\0")
+
+  fileprivate class _StorageClass {
+    var _position: Cuecast_V1_Position? = nil
+    var _kind: Cuecast_V1_NoticeKind = .unspecified
+    var _breakID: String = String()
+    var _startUs: Int64? = nil
+    var _durationMs: UInt32? = nil
+    var _window: Cuecast_V1_RequestWindow? = nil
+    var _expiresUs: Int64 = 0
+    var _advertisementCount: UInt32 = 0
+    var _sentUs: Int64 = 0
+    var _preStream: Bool = false
+    var _endMode: Cuecast_V1_EndMode = .unspecified
+    var _cancelReason: Cuecast_V1_CancelReason = .unspecified
+    var _exact: Bool = false
+    var _trace: Data = Data()
+    var _move: Cuecast_V1_Move? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _position = source._position
+      _kind = source._kind
+      _breakID = source._breakID
+      _startUs = source._startUs
+      _durationMs = source._durationMs
+      _window = source._window
+      _expiresUs = source._expiresUs
+      _advertisementCount = source._advertisementCount
+      _sentUs = source._sentUs
+      _preStream = source._preStream
+      _endMode = source._endMode
+      _cancelReason = source._cancelReason
+      _exact = source._exact
+      _trace = source._trace
+      _move = source._move
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularMessageField(value: &_storage._position) }()
+        case 2: try { try decoder.decodeSingularEnumField(value: &_storage._kind) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._breakID) }()
+        case 4: try { try decoder.decodeSingularInt64Field(value: &_storage._startUs) }()
+        case 5: try { try decoder.decodeSingularUInt32Field(value: &_storage._durationMs) }()
+        case 6: try { try decoder.decodeSingularMessageField(value: &_storage._window) }()
+        case 7: try { try decoder.decodeSingularInt64Field(value: &_storage._expiresUs) }()
+        case 8: try { try decoder.decodeSingularUInt32Field(value: &_storage._advertisementCount) }()
+        case 9: try { try decoder.decodeSingularInt64Field(value: &_storage._sentUs) }()
+        case 10: try { try decoder.decodeSingularBoolField(value: &_storage._preStream) }()
+        case 11: try { try decoder.decodeSingularEnumField(value: &_storage._endMode) }()
+        case 12: try { try decoder.decodeSingularEnumField(value: &_storage._cancelReason) }()
+        case 13: try { try decoder.decodeSingularBoolField(value: &_storage._exact) }()
+        case 14: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
+        case 15: try { try decoder.decodeSingularMessageField(value: &_storage._move) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      try { if let v = _storage._position {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+      } }()
+      if _storage._kind != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._kind, fieldNumber: 2)
+      }
+      if !_storage._breakID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._breakID, fieldNumber: 3)
+      }
+      try { if let v = _storage._startUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._durationMs {
+        try visitor.visitSingularUInt32Field(value: v, fieldNumber: 5)
+      } }()
+      try { if let v = _storage._window {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      } }()
+      if _storage._expiresUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._expiresUs, fieldNumber: 7)
+      }
+      if _storage._advertisementCount != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._advertisementCount, fieldNumber: 8)
+      }
+      if _storage._sentUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._sentUs, fieldNumber: 9)
+      }
+      if _storage._preStream != false {
+        try visitor.visitSingularBoolField(value: _storage._preStream, fieldNumber: 10)
+      }
+      if _storage._endMode != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._endMode, fieldNumber: 11)
+      }
+      if _storage._cancelReason != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._cancelReason, fieldNumber: 12)
+      }
+      if _storage._exact != false {
+        try visitor.visitSingularBoolField(value: _storage._exact, fieldNumber: 13)
+      }
+      if !_storage._trace.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._trace, fieldNumber: 14)
+      }
+      try { if let v = _storage._move {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      } }()
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Notice, rhs: Cuecast_V1_Notice) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._position != rhs_storage._position {return false}
+        if _storage._kind != rhs_storage._kind {return false}
+        if _storage._breakID != rhs_storage._breakID {return false}
+        if _storage._startUs != rhs_storage._startUs {return false}
+        if _storage._durationMs != rhs_storage._durationMs {return false}
+        if _storage._window != rhs_storage._window {return false}
+        if _storage._expiresUs != rhs_storage._expiresUs {return false}
+        if _storage._advertisementCount != rhs_storage._advertisementCount {return false}
+        if _storage._sentUs != rhs_storage._sentUs {return false}
+        if _storage._preStream != rhs_storage._preStream {return false}
+        if _storage._endMode != rhs_storage._endMode {return false}
+        if _storage._cancelReason != rhs_storage._cancelReason {return false}
+        if _storage._exact != rhs_storage._exact {return false}
+        if _storage._trace != rhs_storage._trace {return false}
+        if _storage._move != rhs_storage._move {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_Move: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Move"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}within_ms\0\u{1}addresses\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -397,90 +620,26 @@ nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._M
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularMessageField(value: &self._position) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.breakID) }()
-      case 4: try { try decoder.decodeSingularInt64Field(value: &self._startUs) }()
-      case 5: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
-      case 6: try { try decoder.decodeSingularMessageField(value: &self._window) }()
-      case 7: try { try decoder.decodeSingularInt64Field(value: &self.expiresUs) }()
-      case 8: try { try decoder.decodeSingularUInt32Field(value: &self.advertisementCount) }()
-      case 9: try { try decoder.decodeSingularInt64Field(value: &self.sentUs) }()
-      case 10: try { try decoder.decodeSingularBoolField(value: &self.preStream) }()
-      case 11: try { try decoder.decodeSingularEnumField(value: &self.endMode) }()
-      case 12: try { try decoder.decodeSingularEnumField(value: &self.cancelReason) }()
-      case 13: try { try decoder.decodeSingularBoolField(value: &self.exact) }()
-      case 14: try { try decoder.decodeSingularBytesField(value: &self.trace) }()
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.withinMs) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.addresses) }()
       default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    try { if let v = self._position {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
-    } }()
-    if self.kind != .unspecified {
-      try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 2)
+    if self.withinMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.withinMs, fieldNumber: 1)
     }
-    if !self.breakID.isEmpty {
-      try visitor.visitSingularStringField(value: self.breakID, fieldNumber: 3)
-    }
-    try { if let v = self._startUs {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
-    } }()
-    try { if let v = self._durationMs {
-      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 5)
-    } }()
-    try { if let v = self._window {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
-    } }()
-    if self.expiresUs != 0 {
-      try visitor.visitSingularInt64Field(value: self.expiresUs, fieldNumber: 7)
-    }
-    if self.advertisementCount != 0 {
-      try visitor.visitSingularUInt32Field(value: self.advertisementCount, fieldNumber: 8)
-    }
-    if self.sentUs != 0 {
-      try visitor.visitSingularInt64Field(value: self.sentUs, fieldNumber: 9)
-    }
-    if self.preStream != false {
-      try visitor.visitSingularBoolField(value: self.preStream, fieldNumber: 10)
-    }
-    if self.endMode != .unspecified {
-      try visitor.visitSingularEnumField(value: self.endMode, fieldNumber: 11)
-    }
-    if self.cancelReason != .unspecified {
-      try visitor.visitSingularEnumField(value: self.cancelReason, fieldNumber: 12)
-    }
-    if self.exact != false {
-      try visitor.visitSingularBoolField(value: self.exact, fieldNumber: 13)
-    }
-    if !self.trace.isEmpty {
-      try visitor.visitSingularBytesField(value: self.trace, fieldNumber: 14)
+    if !self.addresses.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.addresses, fieldNumber: 2)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  static func ==(lhs: Cuecast_V1_Notice, rhs: Cuecast_V1_Notice) -> Bool {
-    if lhs._position != rhs._position {return false}
-    if lhs.kind != rhs.kind {return false}
-    if lhs.breakID != rhs.breakID {return false}
-    if lhs._startUs != rhs._startUs {return false}
-    if lhs._durationMs != rhs._durationMs {return false}
-    if lhs._window != rhs._window {return false}
-    if lhs.expiresUs != rhs.expiresUs {return false}
-    if lhs.advertisementCount != rhs.advertisementCount {return false}
-    if lhs.sentUs != rhs.sentUs {return false}
-    if lhs.preStream != rhs.preStream {return false}
-    if lhs.endMode != rhs.endMode {return false}
-    if lhs.cancelReason != rhs.cancelReason {return false}
-    if lhs.exact != rhs.exact {return false}
-    if lhs.trace != rhs.trace {return false}
+  static func ==(lhs: Cuecast_V1_Move, rhs: Cuecast_V1_Move) -> Bool {
+    if lhs.withinMs != rhs.withinMs {return false}
+    if lhs.addresses != rhs.addresses {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

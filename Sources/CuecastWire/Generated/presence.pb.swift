@@ -136,6 +136,12 @@ nonisolated struct Cuecast_V1_GatewayBeat: @unchecked Sendable {
   /// Clears the value of `digests`. Subsequent reads from it will return its default value.
   mutating func clearDigests() {_uniqueStorage()._digests = nil}
 
+  /// Where players reach it from outside, as the operator says: other gateways tell them to their players.
+  var advertised: [String] {
+    get {_storage._advertised}
+    set {_uniqueStorage()._advertised = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -299,7 +305,7 @@ fileprivate nonisolated let _protobuf_package = "cuecast.v1"
 
 nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".GatewayBeat"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}writer\0\u{1}number\0\u{1}version\0\u{1}rules\0\u{1}applied\0\u{1}listeners\0\u{3}clock_us\0\u{1}draining\0\u{1}leaving\0\u{1}addresses\0\u{1}keys\0\u{1}boards\0\u{1}echoes\0\u{1}counts\0\u{1}digests\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}writer\0\u{1}number\0\u{1}version\0\u{1}rules\0\u{1}applied\0\u{1}listeners\0\u{3}clock_us\0\u{1}draining\0\u{1}leaving\0\u{1}addresses\0\u{1}keys\0\u{1}boards\0\u{1}echoes\0\u{1}counts\0\u{1}digests\0\u{1}advertised\0")
 
   fileprivate class _StorageClass {
     var _gateway: UInt64 = 0
@@ -318,6 +324,7 @@ nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtob
     var _echoes: [Cuecast_V1_BeatEcho] = []
     var _counts: Cuecast_V1_StreamPortion? = nil
     var _digests: Cuecast_V1_StreamPortion? = nil
+    var _advertised: [String] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -344,6 +351,7 @@ nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtob
       _echoes = source._echoes
       _counts = source._counts
       _digests = source._digests
+      _advertised = source._advertised
     }
   }
 
@@ -378,6 +386,7 @@ nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtob
         case 14: try { try decoder.decodeRepeatedMessageField(value: &_storage._echoes) }()
         case 15: try { try decoder.decodeSingularMessageField(value: &_storage._counts) }()
         case 16: try { try decoder.decodeSingularMessageField(value: &_storage._digests) }()
+        case 17: try { try decoder.decodeRepeatedStringField(value: &_storage._advertised) }()
         default: break
         }
       }
@@ -438,6 +447,9 @@ nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtob
       try { if let v = _storage._digests {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
       } }()
+      if !_storage._advertised.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._advertised, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -463,6 +475,7 @@ nonisolated extension Cuecast_V1_GatewayBeat: SwiftProtobuf.Message, SwiftProtob
         if _storage._echoes != rhs_storage._echoes {return false}
         if _storage._counts != rhs_storage._counts {return false}
         if _storage._digests != rhs_storage._digests {return false}
+        if _storage._advertised != rhs_storage._advertised {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -165,6 +165,7 @@ package enum JoinedField: Int, MessageField {
     case leaseMs = 6
     case ticket = 7
     case pushed = 8
+    case alternatives = 9
 
     @inlinable package var type: MessageFieldType {
         switch self {
@@ -174,6 +175,7 @@ package enum JoinedField: Int, MessageField {
         case .headIntervalMs, .leaseMs: .uint32
         case .ticket: .bytes
         case .pushed: .bool
+        case .alternatives: .text
         }
     }
 }
@@ -238,10 +240,11 @@ package enum NoticeField: Int, MessageField {
     case cancelReason = 12
     case exact = 13
     case trace = 14
+    case move = 15
 
     @inlinable package var type: MessageFieldType {
         switch self {
-        case .position, .window: .message
+        case .position, .window, .move: .message
         case .kind, .endMode, .cancelReason: .enumeration
         case .breakID: .text
         case .trace: .bytes

@@ -51,6 +51,8 @@ package struct ListenerReply: Hashable, Sendable {
         package var ticket: [UInt8]
         /// Whether every notice above `head` follows on the connection of this reply.
         package var pushed: Bool
+        /// Where other gateways of the same event log are reached, the one to try first at the beginning.
+        package var alternatives: [PlayerAddress]
 
         package init(
             kind: Kind,
@@ -60,7 +62,8 @@ package struct ListenerReply: Hashable, Sendable {
             headInterval: Duration,
             lease: Duration,
             ticket: [UInt8] = [],
-            pushed: Bool = false
+            pushed: Bool = false,
+            alternatives: [PlayerAddress] = []
         ) {
             self.kind = kind
             self.head = head
@@ -70,6 +73,7 @@ package struct ListenerReply: Hashable, Sendable {
             self.lease = lease
             self.ticket = ticket
             self.pushed = pushed
+            self.alternatives = alternatives
         }
     }
 
@@ -220,6 +224,8 @@ extension ListenerReply.Joined {
         try requireAtMost(WireLimits.ticketBytesMax, wire.ticket.count, limit: "ticketBytesMax")
         self.ticket = Array(wire.ticket)
         self.pushed = wire.pushed
+        // Not refused where there are more: a listener that cannot join for that would have no gateway at all.
+        self.alternatives = PlayerAddress.readable(wire.alternatives, atMost: WireLimits.alternativesMax)
     }
 
     var wire: Cuecast_V1_Joined {
@@ -232,6 +238,7 @@ extension ListenerReply.Joined {
             $0.leaseMs = self.lease.inMilliseconds
             $0.ticket = Data(self.ticket)
             $0.pushed = self.pushed
+            $0.alternatives = self.alternatives.map(\.description)
         }
     }
 }

@@ -112,6 +112,8 @@ package struct Notice: Hashable, Sendable {
     package var cancelReason: CancelReason?
     /// The trace of the request that led to it, with the gateway's span for that request; `nil`: that is not traced.
     package var trace: TraceContext?
+    /// In a head only: the listener is asked to go on at another gateway.
+    package var move: Move?
 
     package init(
         position: Position,
@@ -145,9 +147,11 @@ package struct Notice: Hashable, Sendable {
         self.trace = trace
     }
 
-    /// A notice that only tells the stream's position.
-    package static func head(_ position: Position, sent: Timestamp) -> Notice {
-        Notice(position: position, kind: .head, breakID: nil, expires: sent, sent: sent)
+    /// A notice that only tells the stream's position, and perhaps asks to go on at another gateway.
+    package static func head(_ position: Position, sent: Timestamp, move: Move? = nil) -> Notice {
+        var notice = Notice(position: position, kind: .head, breakID: nil, expires: sent, sent: sent)
+        notice.move = move
+        return notice
     }
 }
 
@@ -170,6 +174,7 @@ extension Notice {
             cancelReason: CancelReason(wire: wire.cancelReason),
             trace: TraceContext(bytes: wire.trace)
         )
+        self.move = kind == .head && wire.hasMove ? Move(wire: wire.move) : nil
     }
 
     var wire: Cuecast_V1_Notice {
@@ -188,6 +193,7 @@ extension Notice {
             $0.endMode = self.endMode.wire
             $0.cancelReason = self.cancelReason?.wire ?? .unspecified
             if let trace = self.trace { $0.trace = Data(trace.bytes) }
+            if let move = self.move { $0.move = move.wire }
         }
     }
 }

@@ -80,6 +80,8 @@ package struct GatewayBeat: Hashable, Sendable {
     package var isLeaving = false
     /// Where listeners reach it.
     package var addresses: [String] = []
+    /// Where players reach it from outside, as its operator says.
+    package var advertised: [PlayerAddress] = []
     package var keys: [Key] = []
     /// The digests of its board as of its newest records of housekeeping.
     package var boards: [Board] = []
@@ -125,6 +127,7 @@ package struct GatewayBeat: Hashable, Sendable {
         self.isDraining = wire.draining
         self.isLeaving = wire.leaving
         self.addresses = wire.addresses
+        self.advertised = PlayerAddress.readable(wire.advertised, atMost: WireLimits.advertisedAddressesMax)
         self.keys = wire.keys.map { Key(id: KeyID(rawValue: $0.id), signs: $0.signs, isRevoked: $0.revoked) }
         self.boards = wire.boards.map { Board(offset: $0.offset, digest: $0.digest) }
         self.echoes = wire.echoes.map {
@@ -170,6 +173,7 @@ package struct GatewayBeat: Hashable, Sendable {
                 $0.draining = self.isDraining
                 $0.leaving = self.isLeaving
                 $0.addresses = self.addresses
+                $0.advertised = self.advertised.map(\.description)
                 $0.keys = self.keys.map { key in
                     .with {
                         $0.id = key.id.rawValue

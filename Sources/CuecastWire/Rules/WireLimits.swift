@@ -74,6 +74,16 @@ package enum WireLimits {
     package static let replyFrameBytesMax = 1_114_112
     /// The most notices in one `Joined` reply.
     package static let noticesPerJoinMax = 512
+    /// The most addresses of other gateways in one `Joined` reply.
+    package static let alternativesMax = 16
+    /// The longest address at which players reach a gateway, in bytes.
+    package static let addressBytesMax = 128
+    /// The most addresses that one gateway advertises.
+    package static let advertisedAddressesMax = 4
+    /// The longest time within which listeners are asked to move, in milliseconds (1 min): longer ones are cut to it.
+    package static let moveMillisecondsMax: UInt32 = 60_000
+    /// The most bytes of addresses in one notice that asks listeners to move, with 3 more for each address.
+    package static let moveAddressesBytesMax = 768
     /// The most breaks on one page of a list.
     package static let breaksPerPageMax = 500
     /// The longest token of a page of a list, in bytes.

@@ -97,6 +97,8 @@ struct ClusterParts: Sendable {
                     keys: keys.messages,
                     board: board,
                     addresses: [endpoints.requests],
+                    advertised: configuration.advertisedAddresses,
+                    alternatives: listeners.alternatives,
                     rules: configuration.rulesKnown,
                     interval: configuration.beatInterval,
                     desk: desk

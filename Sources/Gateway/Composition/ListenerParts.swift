@@ -15,6 +15,8 @@ struct ListenerParts: Sendable {
     let edge: EdgeShared
     /// How many listen to each stream.
     let live: LiveListeners
+    /// The other gateways that joins are told.
+    let alternatives: AlternativesHolder
     /// Where requests come in that no connection of the edge carries.
     let entrance: ListenerEntrance
     /// The streams with what is known of them now.
@@ -64,6 +66,7 @@ struct ListenerParts: Sendable {
                 metrics: common.metrics
             )
         )
+        self.alternatives = AlternativesHolder()
         self.service = try ListenerService(
             edge: self.edge,
             settings: settings,
@@ -76,6 +79,7 @@ struct ListenerParts: Sendable {
                 catchUp: log.catchUp,
                 keys: keys.messages,
                 rules: keys.rules,
+                alternatives: self.alternatives,
                 tokens: keys.tokens,
                 clock: common.clock,
                 metrics: common.metrics,

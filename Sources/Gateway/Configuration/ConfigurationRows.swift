@@ -359,6 +359,19 @@ extension ConfigurationTable {
             \.stalledTimeout,
             .seconds(1) ... .seconds(3_600)
         ),
+        text(
+            "listeners.advertised",
+            "where players reach this gateway, told to players of the other gateways of a shared log: `tcp://HOST:PORT`, `tls://HOST:PORT`, `ws://HOST/PATH`, `wss://HOST/PATH`, `http://HOST`, `https://HOST`; empty: they are told nothing",
+            \.advertised
+        ) { Self.reasonAgainstAdvertised($0) }
+        .explained("Players move", "operations/cluster.md#players-move-by-themselves"),
+        duration(
+            "listeners.moveWithin",
+            "within what time listeners leave a gateway that stops, each after a random part of it, where other gateways advertise addresses",
+            \.moveWithin,
+            .zero ... .milliseconds(WireLimits.moveMillisecondsMax)
+        )
+        .reloadable,
         duration(
             "drainTimeout",
             "how long a stop waits for the answers to accepted requests",

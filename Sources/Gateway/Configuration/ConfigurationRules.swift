@@ -46,6 +46,19 @@ extension ConfigurationTable {
         return nil
     }
 
+    /// Why a list of addresses for players is refused: each must be one that a client can use.
+    static func reasonAgainstAdvertised(_ value: String) -> String? {
+        let parts = GatewayConfiguration.list(value)
+        guard parts.count <= WireLimits.advertisedAddressesMax else {
+            return "it must be at most \(WireLimits.advertisedAddressesMax) addresses, and these are \(parts.count)"
+        }
+        for part in parts where PlayerAddress(part) == nil {
+            return
+                "it must be addresses \(PlayerAddress.form) with commas between them, each of at most \(WireLimits.addressBytesMax) bytes, and \(part) is none"
+        }
+        return nil
+    }
+
     /// Why a path of requests is refused.
     static func reasonAgainstPath(_ value: String) -> String? {
         let isPath =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 import Edge
 package import GatewayCore
 import SystemSupport
@@ -100,6 +100,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var audiences = ""
     /// How long a listener may read nothing of its pending bytes before its connection is closed.
     package var stalledTimeout: Duration = SettingDefaults.stalledTimeout
+    /// Where players reach this gateway, for those that leave another gateway of the log; with commas between them, empty: nowhere.
+    package var advertised = ""
+    /// Within what time listeners leave a gateway that stops, where other gateways advertise addresses.
+    package var moveWithin: Duration = .seconds(5)
     /// How long a shutdown waits for answers that were promised.
     package var drainTimeout: Duration = .seconds(10)
     /// How long after a break's end its totals are kept.
@@ -215,6 +219,11 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var webSocketOriginPatterns: [OriginPattern] {
         Self.list(self.webSocketOrigins).compactMap { try? OriginPattern($0) }
     }
+
+    /// Where players reach this gateway.
+    ///
+    /// A checked configuration has no address that cannot be read.
+    package var advertisedAddresses: [PlayerAddress] { Self.list(self.advertised).compactMap { PlayerAddress($0) } }
 
     /// The parts of a list with commas.
     static func list(_ text: String) -> [String] {

@@ -18,6 +18,8 @@ final class ListenerDesk: EdgeDelegate {
         let catchUp: LogCatchUp?
         let keys: KeyHolder
         let rules: ListenerRulesHolder
+        /// The other gateways that joins are told.
+        let alternatives: AlternativesHolder
         /// Checks the tokens of joins; `nil`: tokens are not checked.
         let tokens: TokenChecks?
         let clock: any GatewayClock
@@ -38,6 +40,8 @@ final class ListenerDesk: EdgeDelegate {
     /// The rules about listeners, with their version.
     private var rules: ListenerRules
     private var ruleSwaps: Int
+    /// How often the alternatives had changed when the handler got its own.
+    private var alternativeSwaps = 0
     /// Those who wait until the log has answered about all groups up to one.
     private var groupWaits: [(group: UInt64, done: Occurrence)] = []
     private var lane = AcknowledgementLane()
@@ -110,7 +114,16 @@ final class ListenerDesk: EdgeDelegate {
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
         if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
         self.refreshRules()
+        self.refreshAlternatives()
+        self.handler.movesListeners = self.mailbox.movesListeners
         self.handler.isDraining = self.mailbox.isDraining
+    }
+
+    private func refreshAlternatives() {
+        guard self.tools.alternatives.swaps != self.alternativeSwaps else { return }
+        // First the number, as for the rules.
+        self.alternativeSwaps = self.tools.alternatives.swaps
+        self.handler.alternatives = self.tools.alternatives.alternatives
     }
 
     private func refreshRules() {
@@ -416,6 +429,7 @@ final class ListenerDesk: EdgeDelegate {
             case .callChecked(let number, let result): self.checked(number, result)
             case .caughtUp(let number, let isCaughtUp): self.caughtUp(number, isCaughtUp, in: loop)
             case .logFailed: self.lane.noteFailure()
+            case .move(let others, let within): loop.askToMove { others.move($0, within: within) }
             case .settle(let done):
                 // Nothing of a session that is refused from now on comes into a later group.
                 self.refreshRules()

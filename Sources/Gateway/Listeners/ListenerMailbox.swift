@@ -22,6 +22,8 @@ final class ListenerMailbox: Sendable {
         case caughtUp(UInt64, Bool)
         /// Another lane of the log failed.
         case logFailed
+        /// The listeners are asked to go on at these other gateways, within so long.
+        case move(Alternatives, within: Duration)
         /// It happens when the log has answered about everything that gathered before this was read.
         case settle(Occurrence)
     }
@@ -40,6 +42,8 @@ final class ListenerMailbox: Sendable {
 
     private let state = Mutex(State())
     private let inbox: EdgeInbox
+    /// Whether joins are refused, because listeners are asked to move.
+    private let moving = Atomic<Bool>(false)
     /// Whether nothing new is accepted any more.
     private let draining = Atomic<Bool>(false)
     /// Occurs when no caller waits any more after `beginDraining`.
@@ -106,6 +110,15 @@ final class ListenerMailbox: Sendable {
             defer { state.calls = [] }
             return Array(state.calls)
         }
+    }
+
+    /// Whether listeners are asked to move; looked at for every request.
+    var movesListeners: Bool { self.moving.load(ordering: .acquiring) }
+
+    /// Refuses joins from now on, and asks the listeners to move.
+    func beginMoving(to others: Alternatives, within: Duration) {
+        self.moving.store(true, ordering: .releasing)
+        self.post(.move(others, within: within))
     }
 
     /// Whether nothing new is accepted any more; looked at for every request.

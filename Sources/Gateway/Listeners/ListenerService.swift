@@ -185,6 +185,14 @@ final class ListenerService: Service {
         for mailbox in self.mailboxes { mailbox.post(.logFailed) }
     }
 
+    /// The labels of the sockets that listeners connect to.
+    var sockets: [MetricLabel] { self.edge.endpoints.map(\.label) }
+
+    /// Refuses joins from now on, and asks the listeners to go on at other gateways.
+    func moveListeners(to others: Alternatives, within: Duration) {
+        for mailbox in self.mailboxes { mailbox.beginMoving(to: others, within: within) }
+    }
+
     /// Refuses every request from now on.
     func refuseNewRequests() {
         for mailbox in self.mailboxes { mailbox.beginDraining() }

@@ -265,15 +265,24 @@ final class NoticeHub: NoticeSink, Service {
         for (_, readers) in due { self.sendHead(to: readers) }
     }
 
+    /// Asks all readers that get their notices from here to go on at other gateways.
+    ///
+    /// - Parameter move: the request to the readers of a stream.
+    func askToMove(_ move: (StreamID) -> Move) {
+        let streams = self.state.withLock { state in state.streams.mapValues { Array($0.values) } }
+        for (stream, readers) in streams { self.sendHead(to: readers, move: move(stream)) }
+    }
+
     /// Sends each the position up to which it has everything, which is the same for nearly all.
-    private func sendHead(to readers: [NoticeReader]) {
+    private func sendHead(to readers: [NoticeReader], move: Move? = nil) {
         let sent = self.tools.clock.now()
         var made: PublishedNotice?
         var count = 0
         for reader in readers {
             let isGiven = reader.repeated { last in
                 if let made, made.notice.position.sequence == last { return made }
-                let head = PublishedNotice(.head(Position(epoch: self.settings.epoch, sequence: last), sent: sent))
+                let position = Position(epoch: self.settings.epoch, sequence: last)
+                let head = PublishedNotice(.head(position, sent: sent, move: move))
                 made = head
                 return head
             }

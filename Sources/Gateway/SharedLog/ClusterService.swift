@@ -22,6 +22,10 @@ struct ClusterService: Service {
         let board: BoardHolder
         /// Where listeners reach this gateway.
         let addresses: [String]
+        /// Where players reach it from outside, as its operator says.
+        let advertised: [PlayerAddress]
+        /// Gets the other gateways that joins are told.
+        let alternatives: AlternativesHolder
         /// The newest version of the fold's rules that this gateway knows.
         let rules: UInt32
         /// How often it speaks.
@@ -83,6 +87,7 @@ struct ClusterService: Service {
                 cluster.dropSilent(elapsed: elapsed)
                 return Now(
                     beat: cluster.beat(facts, listeners: listeners),
+                    alternatives: cluster.alternatives,
                     peers: cluster.table.peers(elapsed: elapsed),
                     alarms: cluster.alarms(keys: facts.keys),
                     aliveCount: cluster.table.aliveCount,
@@ -103,6 +108,7 @@ struct ClusterService: Service {
     /// The next beat, and the consequences of those of the others.
     private struct Now: Sendable {
         let beat: GatewayBeat
+        let alternatives: Alternatives
         let peers: GatewayPeers
         let alarms: [Alarm: String?]
         let aliveCount: Int
@@ -111,6 +117,8 @@ struct ClusterService: Service {
     }
 
     private func show(_ now: Now) {
+        self.tools.alternatives.replace(by: now.alternatives)
+        self.common.metrics.set(.alternativeGateways, to: now.alternatives.count)
         self.common.metrics.set(.gateways, to: now.aliveCount + 1)
         self.common.metrics.set(.gatewayClockDifferenceSeconds, to: Int(clamping: now.clockDifference))
         self.common.metrics.set(.gatewayLateRecords, to: Int(clamping: now.lateness.own.records))
@@ -144,6 +152,7 @@ struct ClusterService: Service {
         facts.listeners = self.tools.live.total
         facts.isDraining = self.common.readiness.isDraining
         facts.addresses = self.tools.addresses
+        facts.advertised = self.tools.advertised
         facts.keys = self.tools.keys.keys.ring.facts
         return facts
     }

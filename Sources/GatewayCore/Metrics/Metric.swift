@@ -82,6 +82,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case residentMemory = "cuecast_resident_memory_bytes"
     case clockDifferenceSeconds = "cuecast_clock_difference_seconds"
     case gateways = "cuecast_gateways"
+    case alternativeGateways = "cuecast_alternative_gateways"
     case gatewayBeats = "cuecast_gateway_beats_total"
     case gatewayClockDifferenceSeconds = "cuecast_gateway_clock_difference_seconds"
     case gatewayLateRecords = "cuecast_gateway_late_records"

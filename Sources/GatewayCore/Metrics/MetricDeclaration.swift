@@ -336,6 +336,8 @@ extension Metric {
                 by: "result",
                 [.sent, .taken, .passedOver, .overLimit, .undecodable]
             )
+        case .alternativeGateways:
+            .gauge("other gateways of the log that players are told, because they advertise addresses and do not drain")
         case .gatewayClockDifferenceSeconds:
             .gaugeInMicroseconds("how far the clocks of the gateways of one log are apart for certain, at most")
         case .gatewayLateRecords: .gauge("records of breaks that another gateway of the log has, and this one lacks")

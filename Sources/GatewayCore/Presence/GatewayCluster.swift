@@ -18,6 +18,8 @@ package struct GatewayCluster: Sendable {
         package var listeners = 0
         package var isDraining = false
         package var addresses: [String] = []
+        /// Where players reach it from outside, as its operator says.
+        package var advertised: [PlayerAddress] = []
         package var keys: [GatewayBeat.Key] = []
 
         package init(clock: Timestamp) {
@@ -132,6 +134,7 @@ package struct GatewayCluster: Sendable {
         beat.isDraining = facts.isDraining
         beat.addresses = facts.addresses.filter { $0.utf8.count <= GatewayBeat.textBytesMax }
         beat.addresses = Array(beat.addresses.prefix(GatewayBeat.addressesMax))
+        beat.advertised = Array(facts.advertised.prefix(WireLimits.advertisedAddressesMax))
         beat.keys = Array(facts.keys.prefix(GatewayBeat.keysMax))
         beat.boards = Array(self.boards.marks.suffix(GatewayBeat.boardsMax))
         beat.echoes = self.echoes()
@@ -216,6 +219,9 @@ package struct GatewayCluster: Sendable {
                 ?? GatewayFindings.boards(self.boards.differences, alive),
         ]
     }
+
+    /// The other gateways that listeners are told.
+    package var alternatives: Alternatives { Alternatives(own: self.table.own, alive: self.table.alive) }
 
     /// How far the clock that differs most is away for certain, in microseconds.
     package var clockDifference: Int64 { self.offsets.values.compactMap(\.best).map(\.certain).max() ?? 0 }

@@ -109,6 +109,7 @@ extension ListenerRequestHandler {
         _ request: inout RequestAtHand
     ) throws(Refusal) -> ReplyBytes {
         // A refused join changes nothing.
+        guard !self.movesListeners else { throw .draining }
         let isPushed = try peer.push.decide(request.session, join)
         let isProtected = self.tickets.protects(join.stream)
         guard isPushed || !isProtected else { throw .needsPush(join.stream) }
@@ -129,7 +130,8 @@ extension ListenerRequestHandler {
             headInterval: self.settings.headInterval * (isPushed ? HeadSchedule.pushedEvery : 1),
             lease: self.settings.lease,
             ticket: ticketBytes,
-            pushed: isPushed
+            pushed: isPushed,
+            alternatives: self.alternatives.addresses(for: request.session)
         )
         if isPushed {
             request.effects.push = .begins(

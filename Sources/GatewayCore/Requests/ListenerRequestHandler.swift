@@ -26,6 +26,10 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var keys: MessageKeys
     /// Whether the gateway is stopping.
     package var isDraining = false
+    /// Whether listeners are asked to move to other gateways: joins are refused, and everything else is answered.
+    package var movesListeners = false
+    /// The other gateways that joins are told.
+    package var alternatives = Alternatives.none
     /// Whether several gateways share the log: then a request may know more than the board, and waits until the board has caught up.
     package var waitsForLog = false
     /// The tickets and tokens that listeners need.

@@ -38,6 +38,8 @@ package struct LoadWorld: Sendable {
     package var behaviour: ListenerBehaviour
     package var streams: [StreamKnowledge]
     package var clock: GatewayClockEstimate
+    /// The gateways that listeners connect to.
+    package var places: GatewayPlaces
     package var statistics: RunStatistics
     /// Another process publishes, and hears when a break is to be announced: here it follows from the window.
     package var guessesAnnouncements = false
@@ -46,11 +48,13 @@ package struct LoadWorld: Sendable {
         behaviour: ListenerBehaviour,
         streams: [StreamKnowledge],
         clock: GatewayClockEstimate = GatewayClockEstimate(),
+        places: GatewayPlaces = GatewayPlaces(),
         began: Microseconds = 0
     ) {
         self.behaviour = behaviour
         self.streams = streams
         self.clock = clock
+        self.places = places
         self.statistics = RunStatistics(began: began)
     }
 }

@@ -81,6 +81,8 @@ package struct ScannedJoin: Sendable {
     package private(set) var leaseMilliseconds: UInt32 = 0
     package private(set) var ticket = 0..<0
     package private(set) var pushed = false
+    /// Where other gateways are reached.
+    package private(set) var alternatives: [Range<Int>] = []
 
     /// Reads the message `Joined`; `nil` where it is none.
     package init?(_ range: Range<Int>, in frame: Span<UInt8>) {
@@ -100,6 +102,7 @@ package struct ScannedJoin: Sendable {
             case .varint(.leaseMs, let value): self.leaseMilliseconds = UInt32(truncatingIfNeeded: value)
             case .bytes(.ticket, let range): self.ticket = range
             case .varint(.pushed, let value): self.pushed = value != 0
+            case .bytes(.alternatives, let range): self.alternatives.append(range)
             case .unreadable: return nil
             default: continue
             }

@@ -41,6 +41,10 @@ extension SimulatedListener {
         self.headInterval = min(max(join.headInterval, 100_000), 600_000_000)
         self.leaseGranted(join.leaseMilliseconds)
         if !join.ticket.isEmpty { self.ticket = join.ticket.map { frame[$0] } }
+        if !join.alternatives.isEmpty {
+            let texts = join.alternatives.map { range in String(decoding: range.map { frame[$0] }, as: UTF8.self) }
+            self.learn(PlayerAddress.readable(texts, atMost: WireLimits.alternativesMax), in: &world)
+        }
         self.count(join, now: now, world: &world)
         if case .gap(let missing) = self.order.joined(join.head) {
             self.missed(missing, before: join.head, in: &world)

@@ -32,6 +32,7 @@ extension SimulatedListener {
         }
         if notice.kind == .head {
             world.statistics.counts.heads += 1
+            if let move = notice.move { self.askedToMove(move, now: now, in: &world) }
             let actions = self.sawHead(notice.position, now: now, in: &world)
             self.forgive(upTo: notice.sent, in: world)
             return actions

@@ -47,6 +47,9 @@ extension SimulatedListener {
     private mutating func refused(_ reply: ScannedReply, now: Microseconds, in world: inout LoadWorld) -> Actions {
         let name = StatusCode(rawValue: reply.status)?.name ?? "STATUS_\(reply.status)"
         world.statistics.refusals[name, default: 0] += 1
+        if self.request == .join, reply.status == StatusCode.draining.rawValue, !self.named.isEmpty {
+            return self.lose(leaves: true, now: now, in: &world)
+        }
         if reply.canRetry || self.request == .join {
             // A join has no other way; one that can never succeed is asked for seldom.
             let least = reply.canRetry ? reply.retryAfter : world.behaviour.retryMax

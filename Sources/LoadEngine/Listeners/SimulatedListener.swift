@@ -128,6 +128,12 @@ package struct SimulatedListener: Sendable {
     var connectedAt: Microseconds = 0
     /// When it lost its connection and had joined before; `.max`: it has it, or has joined again since.
     var lostAt: Microseconds = .max
+    /// The number of the gateway that it connects to, in `LoadWorld.places`.
+    package internal(set) var place: UInt8 = 0
+    /// The other gateways that it was told of, the one to try first at the beginning.
+    var named: [UInt8] = []
+    /// When it leaves for another gateway, because its own asks for that.
+    var moveAt: Microseconds = .max
     var failures: UInt8 = 0
     var unanswered: UInt8 = 0
     /// How long after its last request the next one is made, so that its lease does not end; 0: it has none. (ms)
@@ -246,12 +252,15 @@ extension SimulatedListener {
         }
     }
 
-    mutating func lose(now: Microseconds, in world: inout LoadWorld) -> Actions {
+    mutating func lose(leaves: Bool = false, now: Microseconds, in world: inout LoadWorld) -> Actions {
         world.statistics.counts.connectionsLost += 1
         // A connection that is lost again before it could join makes the listener's absence no shorter.
         if self.hasJoined, self.lostAt == .max { self.lostAt = now }
+        // One that was good is tried again first: it may only be restarting.
+        self.choosePlace(leaves: leaves || self.failures > 0 || self.phase == .connecting)
         self.phase = .waiting
-        self.phaseDeadline = now + self.backoff(in: world)
+        self.phaseDeadline = self.moveAt == .max ? now + self.backoff(in: world) : max(now, self.moveAt)
+        self.moveAt = .max
         self.early.removeAll(keepingCapacity: true)
         // The gateway may have taken the request all the same.
         if let index = self.work.firstIndex(where: { $0.breakIndex == self.requestBreak }) {
@@ -321,15 +330,15 @@ extension SimulatedListener {
     /// When `woke` has something to do; `.max`: when something else happens.
     package var deadline: Microseconds {
         if let stalledUntil { return stalledUntil }
-        var next = Microseconds.max
+        var next = self.moveAt
         switch self.phase {
         case .idle, .gone: return .max
         case .connecting, .proving, .waiting: return self.phaseDeadline
         case .joining, .rejoining:
-            next = self.request == .none ? self.joinDue : self.requestDeadline
+            next = min(next, self.request == .none ? self.joinDue : self.requestDeadline)
             if self.phase == .rejoining { next = min(next, self.silenceDeadline) }
         case .following:
-            next = min(self.silenceDeadline, self.requestDeadline)
+            next = min(next, self.silenceDeadline, self.requestDeadline)
             if self.request == .none {
                 for each in self.work { next = min(next, each.due) }
                 next = min(next, self.renewalDue)
@@ -356,6 +365,10 @@ extension SimulatedListener {
         case .connecting, .proving: return now >= self.phaseDeadline ? self.lose(now: now, in: &world) : []
         case .waiting: return now >= self.phaseDeadline ? self.connect(now: now, in: &world) : []
         case .joining, .following, .rejoining:
+            if now >= self.moveAt {
+                world.statistics.counts.moved += 1
+                return self.lose(now: now, in: &world)
+            }
             if self.phase != .joining, now >= self.silenceDeadline { return self.lose(now: now, in: &world) }
             if self.request != .none, now >= self.requestDeadline {
                 if let lost = self.timedOut(now: now, in: &world) { return lost }

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// A notice as listeners need it: all numbers, so that handing it to thousands costs nothing.
+/// A notice as listeners need it: all numbers but for a rare request to move, so that handing it to thousands costs nothing.
 package struct NoticeFacts: Hashable, Sendable {
     package var position: Position
     package var kind: Notice.Kind
@@ -14,6 +14,8 @@ package struct NoticeFacts: Hashable, Sendable {
     package var expires: Timestamp
     package var sent: Timestamp
     package var preStream: Bool
+    /// In a head of a gateway that is about to stop.
+    package var move: Move?
 }
 
 /// A load process's knowledge about one break.
@@ -124,7 +126,8 @@ package struct StreamKnowledge: Sendable {
             start: notice.start,
             expires: notice.expires,
             sent: notice.sent,
-            preStream: notice.preStream
+            preStream: notice.preStream,
+            move: notice.move
         )
     }
 

@@ -189,6 +189,7 @@ extension LoadReport {
             Facts.Pair("Fell back to two", Figures.count(self.counts.fellBack)),
             Facts.Pair("Connections lost", Figures.count(self.counts.connectionsLost)),
             Facts.Pair("Rejoins", Figures.count(self.counts.rejoined)),
+            Facts.Pair("Moved to another gateway", Figures.count(self.counts.moved)),
             Facts.Pair("Timeouts and retries", "\(self.counts.timeouts) and \(self.counts.retries)"),
         ]
         if !self.refused.isEmpty {

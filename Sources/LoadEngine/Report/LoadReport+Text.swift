@@ -89,7 +89,7 @@ extension LoadReport {
         )
         let seldom = [
             ("joined with one connection", counts.pushed), ("fell back to two", counts.fellBack),
-            ("rejoins", counts.rejoined), ("sessions left", counts.left),
+            ("rejoins", counts.rejoined), ("moved to another gateway", counts.moved), ("sessions left", counts.left),
             ("notices recovered", counts.noticesRecovered),
             ("missed while stalled", counts.noticesMissedWhileStalled), ("stalls", counts.stalls),
             ("connections lost", counts.connectionsLost), ("timeouts", counts.timeouts),

@@ -53,6 +53,8 @@ final class RunDriver: LoadDriver {
     let noticesEndpoint: Endpoint
     let requestsEndpoint: Endpoint
     let broadcastEndpoint: Endpoint
+    /// Where the gateways are that others named, in the order of their places; `nil`: not to be connected to.
+    private var namedEndpoints: [Endpoint?] = []
 
     var world: LoadWorld
     var listeners: [SimulatedListener] = []
@@ -139,6 +141,7 @@ final class RunDriver: LoadDriver {
             behaviour: behaviour,
             streams: self.plan.streams.map { StreamKnowledge(id: $0, mayHaveVariants: settings.tokensFile != nil) },
             clock: GatewayClockEstimate(likely: System.wallClockMicroseconds() - self.began),
+            places: GatewayPlaces(first: settings.gateway.requests),
             began: self.began
         )
         self.world.guessesAnnouncements = !settings.publishes
@@ -327,13 +330,27 @@ final class RunDriver: LoadDriver {
 
     private func connect(_ index: Int, in loop: LoadLoop<RunDriver>) {
         self.disconnect(index, in: loop)
-        self.wires[index].notices = loop.connect(.sub, to: self.noticesEndpoint, tag: UInt64(index) << 1)
-        self.wires[index].requests = loop.connect(.req, to: self.requestsEndpoint, tag: UInt64(index) << 1 | 1)
+        let endpoints = self.endpoints(of: index)
+        self.wires[index].notices = loop.connect(.sub, to: endpoints.notices, tag: UInt64(index) << 1)
+        self.wires[index].requests = loop.connect(.req, to: endpoints.requests, tag: UInt64(index) << 1 | 1)
+    }
+
+    /// Where a listener connects to: both are one where its gateway was named by another.
+    private func endpoints(of index: Int) -> (notices: Endpoint, requests: Endpoint) {
+        let own = (self.noticesEndpoint, self.requestsEndpoint)
+        let place = Int(self.listeners[index].place)
+        guard place > 0 else { return own }
+        while self.namedEndpoints.count < place {
+            let text = self.world.places.named[self.namedEndpoints.count].description
+            self.namedEndpoints.append(try? Endpoint(text, encrypted: self.settings.encryption != nil))
+        }
+        return self.namedEndpoints[place - 1].map { ($0, $0) } ?? own
     }
 
     private func connectOne(_ index: Int, in loop: LoadLoop<RunDriver>) {
         self.disconnect(index, in: loop)
-        self.wires[index].requests = loop.connect(.dealer, to: self.requestsEndpoint, tag: UInt64(index) << 1 | 1)
+        let endpoint = self.endpoints(of: index).requests
+        self.wires[index].requests = loop.connect(.dealer, to: endpoint, tag: UInt64(index) << 1 | 1)
     }
 
     /// The gateway does not push; whether twice as many connections fit is known only now.
@@ -344,7 +361,8 @@ final class RunDriver: LoadDriver {
             self.failure = self.failure ?? error
             return loop.stop()
         }
-        self.wires[index].notices = loop.connect(.sub, to: self.noticesEndpoint, tag: UInt64(index) << 1)
+        let endpoint = self.endpoints(of: index).notices
+        self.wires[index].notices = loop.connect(.sub, to: endpoint, tag: UInt64(index) << 1)
     }
 
     private func disconnect(_ index: Int, in loop: LoadLoop<RunDriver>) {

@@ -16,6 +16,8 @@ package struct RunStatistics: Codable, Sendable {
         /// Attempts to connect on which the gateway did not push, so that a second connection was made.
         package var fellBack = 0
         package var rejoined = 0
+        /// Listeners that left a gateway because it asked for that.
+        package var moved = 0
         /// Sessions that left, as churn has it.
         package var left = 0
         package var notices = 0
@@ -42,6 +44,7 @@ package struct RunStatistics: Codable, Sendable {
             case pushed
             case fellBack = "fell_back"
             case rejoined
+            case moved
             case left
             case notices
             case heads
@@ -67,6 +70,7 @@ package struct RunStatistics: Codable, Sendable {
             self.pushed += other.pushed
             self.fellBack += other.fellBack
             self.rejoined += other.rejoined
+            self.moved += other.moved
             self.left += other.left
             self.notices += other.notices
             self.heads += other.heads

@@ -30,7 +30,7 @@ struct ConnectionMachineTests {
 
     @Test mutating func `the join comes only after the tick of the second subscription`() {
         var machine = self.machine()
-        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: .configured(0))])
         #expect(machine.tick(instance: 5, now: local(0)) == [])
         #expect(machine.connected(now: local(1)) == [.subscribe(self.topic), .subscribe(self.sync)])
         #expect(machine.tick(instance: 5, now: local(2)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))])
@@ -57,7 +57,7 @@ struct ConnectionMachineTests {
         #expect(machine.tick(instance: 5, now: local(1)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))])
         let second = machine.joined(instance: 6, pushed: false, now: local(2), jitter: &self.jitter)
         #expect(!second.counts && second.actions == [.disconnect])
-        #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2, gateway: .configured(0))])
     }
 
     @Test mutating func `an answer of the right instance after a mismatch counts`() {
@@ -76,7 +76,7 @@ struct ConnectionMachineTests {
         #expect(machine.due(now: local(9.999), jitter: &self.jitter) == [])
         #expect(machine.due(now: local(10), jitter: &self.jitter) == [.disconnect])
         #expect(machine.nextDeadline.map { $0 <= local(10.25) } == true)
-        #expect(machine.due(now: local(10.25), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.due(now: local(10.25), jitter: &self.jitter) == [.connect(attempt: 2, gateway: .configured(0))])
     }
 
     @Test mutating func `a subscription that does not take effect in time is tried again`() {
@@ -90,7 +90,7 @@ struct ConnectionMachineTests {
         var machine = self.joined()
         #expect(machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter) == [.disconnect])
         #expect(!machine.canRequest)
-        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: .configured(0))])
         #expect(machine.connected(now: local(2)) == [.subscribe(self.topic), .subscribe(self.sync)])
     }
 
@@ -218,7 +218,7 @@ struct ConnectionMachineTests {
     /// The address of the next connection, once the machine's wait is over.
     private mutating func nextGateway(_ machine: inout ConnectionMachine) -> Int? {
         guard let deadline = machine.nextDeadline,
-            case .connect(_, let gateway) = machine.due(now: deadline, jitter: &self.jitter).first
+            case .connect(_, .configured(let gateway)) = machine.due(now: deadline, jitter: &self.jitter).first
         else { return nil }
         return gateway
     }
@@ -246,7 +246,7 @@ struct ConnectionMachineTests {
 
     @Test mutating func `each failure leads to the next address, and the waits grow with the rounds`() {
         var machine = self.machineWithThreeAddresses()
-        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: .configured(0))])
         var gateways: [Int?] = []
         var waits: [Duration] = []
         for _ in 0..<9 {
@@ -292,7 +292,7 @@ struct ConnectionMachineTests {
         #expect(machine.state == .suspended && machine.nextDeadline == nil)
         #expect(machine.disconnected(reason: "closed", now: local(1), jitter: &self.jitter) == [])
         #expect(machine.suspend() == [])
-        #expect(machine.resume(now: local(500)) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.resume(now: local(500)) == [.connect(attempt: 2, gateway: .configured(0))])
         #expect(machine.resume(now: local(500)) == [])
     }
 
@@ -321,7 +321,7 @@ struct ConnectionMachineTests {
 
     @Test mutating func `one connection joins at once, and the answer is the proof`() {
         var machine = self.machine(usesPush: true)
-        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: .configured(0))])
         #expect(machine.connected(now: local(1)) == [.join(.answer)])
         #expect(!machine.canRequest && machine.isConnected)
         let answer = machine.joined(instance: 5, pushed: true, now: local(2), jitter: &self.jitter)
@@ -419,10 +419,10 @@ struct ConnectionMachineTests {
     @Test mutating func `every new connection asks for the notices again`() {
         var machine = self.pushed()
         #expect(machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter) == [.disconnect])
-        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: .configured(0))])
         #expect(machine.connected(now: local(2)) == [.join(.answer)])
         #expect(machine.suspend() == [.disconnect])
-        #expect(machine.resume(now: local(3)) == [.connect(attempt: 3, gateway: 0)])
+        #expect(machine.resume(now: local(3)) == [.connect(attempt: 3, gateway: .configured(0))])
         #expect(machine.connected(now: local(3)) == [.join(.answer)])
         #expect(machine.stop() == [.disconnect])
     }

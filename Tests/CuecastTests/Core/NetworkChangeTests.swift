@@ -34,7 +34,7 @@ struct NetworkChangeTests {
         #expect(change.actions == [] && !change.asks)
         #expect(machine.nextDeadline.map { $0 <= local(101.25) } == true)
         let actions = machine.due(now: local(101.25), jitter: &self.jitter)
-        #expect(actions == [.connect(attempt: machine.attempt, gateway: 0)])
+        #expect(actions == [.connect(attempt: machine.attempt, gateway: .configured(0))])
     }
 
     @Test mutating func `a whole town that has its network back comes back spread out`() {
@@ -102,7 +102,7 @@ struct NetworkChangeTests {
         #expect(machine.networkChanged(isAvailable: false, now: local(5), jitter: &self.jitter).actions == [])
         #expect(
             machine.networkChanged(isAvailable: true, now: local(5), jitter: &self.jitter).actions
-                == [.disconnect, .connect(attempt: 2, gateway: 0)]
+                == [.disconnect, .connect(attempt: 2, gateway: .configured(0))]
         )
         #expect(machine.nextDeadline == local(15))
     }

@@ -23,7 +23,12 @@ struct Stage {
         behaviour.asksAtOnce = asksAtOnce
         behaviour.speed = speed
         behaviour.push = push
-        self.world = LoadWorld(behaviour: behaviour, streams: [StreamKnowledge(id: stream)], began: 1_000_000)
+        self.world = LoadWorld(
+            behaviour: behaviour,
+            streams: [StreamKnowledge(id: stream)],
+            places: GatewayPlaces(first: "tcp://first:7401"),
+            began: 1_000_000
+        )
         self.listener = SimulatedListener(number: 7, stream: 0, seed: seed)
     }
 

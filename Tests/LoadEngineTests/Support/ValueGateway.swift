@@ -85,9 +85,12 @@ struct ValueGateway {
         return NoticeFrame.notice(notice, stream: self.stream).encoded()
     }
 
-    func headFrame(now: Microseconds) -> [UInt8] {
-        NoticeFrame.notice(.head(self.head, sent: self.time(now)), stream: self.stream).encoded()
+    func headFrame(move: Move? = nil, now: Microseconds) -> [UInt8] {
+        NoticeFrame.notice(.head(self.head, sent: self.time(now), move: move), stream: self.stream).encoded()
     }
+
+    /// The other gateways that it names.
+    var alternatives: [PlayerAddress] = []
 
     var tick: [UInt8] { NoticeFrame.tick(SyncTick(instance: self.instance, counter: 1)).encoded() }
 
@@ -137,7 +140,8 @@ struct ValueGateway {
             instance: self.instance,
             headInterval: .seconds(5),
             lease: .seconds(300),
-            pushed: join.push && self.pushes
+            pushed: join.push && self.pushes,
+            alternatives: self.alternatives
         )
     }
 

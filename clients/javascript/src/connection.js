@@ -16,6 +16,8 @@ const CLOCK_SOON_MS = 1_000;
 /// `on` is told of all: `state(state, reason)`, `joined`, `notice`, `head`, `replaced()`, `problem(sentence)`.
 export class Connection {
   #choice;
+  /// Loaded where a gateway names another one.
+  #moving = null;
   #backoff = new Backoff();
   #attempt = null;
   #waiting = null;
@@ -52,6 +54,10 @@ export class Connection {
         const end = await this.#listen(identity, signal);
         clearTimeout(this.#sampling);
         if (signal.aborted) return null;
+        if (this.way === "webSocket" && await this.#moving?.ended(end, signal)) {
+          this.#backoff.reset();
+          continue;
+        }
         const triesOther = this.#choice.ended(this.way, end, performance.now());
         // Another page has a copy of the session, and could not be asked.
         if (end.reason === "replaced") this.on.replaced();
@@ -71,6 +77,7 @@ export class Connection {
       return null;
     } finally {
       this.#isRunning = false;
+      this.#moving?.stop();
       signal.removeEventListener("abort", stop);
       clearTimeout(this.#sampling);
     }
@@ -90,17 +97,30 @@ export class Connection {
           this.#sampleLater(identity);
           if (this.way === "events") this.#lookForWebSocket(looking.signal);
           if (!this.on.joined(joined)) return false;
+          this.#named(joined.alternatives);
           this.#backoff.reset();
           return true;
         },
         notice: (notice) => this.on.notice(notice),
-        head: (position) => this.on.head(position),
+        head: (position, move) => {
+          this.#named(move?.addresses, move && { move, attempt });
+          return this.on.head(position);
+        },
       });
       return { ...end, goesOn: attempt.signal.reason?.goesOn, problem: end.problem ?? attempt.signal.reason?.sentence };
     } catch (error) {
       return { problem: `${error?.message ?? error}` };
     } finally {
       looking.abort();
+    }
+  }
+
+  /// The gateway named others, and asks to go on at one of them perhaps. Pages that hear server-sent events stay, and so do those that
+  /// cannot load what moving needs.
+  async #named(addresses, asked) {
+    if (this.way === "webSocket" && (asked || addresses?.length)) {
+      this.#moving ??= new (await import("./moving.js")).Moving(this.links.webSocket);
+      this.#moving.named(addresses, asked);
     }
   }
 

@@ -89,6 +89,11 @@ export const EndMode = [, "cut", "finishAd"];
 
 export const CancelReason = [, "broadcaster", "notStarted"];
 
+export const Move = [
+  [1, "withinMs", "u"],
+  [2, "addresses", "s", 2],
+];
+
 export const Notice = [
   [1, "position", Position, 1],
   [2, "kind", NoticeKind, 1],
@@ -104,6 +109,7 @@ export const Notice = [
   [12, "cancelReason", CancelReason, 1],
   [13, "exact", "?"],
   [14, "trace", "b"],
+  [15, "move", Move, 1],
 ];
 
 export const Joined = [
@@ -115,6 +121,7 @@ export const Joined = [
   [6, "leaseMs", "u"],
   [7, "ticket", "b"],
   [8, "pushed", "?"],
+  [9, "alternatives", "s", 2],
 ];
 
 export const MediaFile = [

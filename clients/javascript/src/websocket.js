@@ -210,6 +210,6 @@ export class WebSocketLink {
     const end = frame.indexOf(0);
     if (!hasJoined || end < 0 || new TextDecoder().decode(frame.subarray(0, end)) !== stream) return true;
     const notice = plainNotice(decode(Notice, frame.subarray(end + 1)));
-    return notice.kind === "head" ? on.head(notice.position) : on.notice(notice);
+    return notice.kind === "head" ? on.head(notice.position, notice.move) : on.notice(notice);
   }
 }

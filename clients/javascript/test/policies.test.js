@@ -9,6 +9,7 @@ import { TransportChoice } from "../src/choice.js";
 import { GatewayClock } from "../src/clock.js";
 import { EventReader } from "../src/events.js";
 import { AGE_MAX_MS, GROUP_MAX, OUTCOMES_MAX, OutboxQueue } from "../src/outbox.js";
+import { Addresses } from "../src/moving.js";
 import { PositionFollower, stepsBetween } from "../src/position.js";
 import { requestInstant } from "../src/slots.js";
 import { Timers } from "../src/timers.js";
@@ -27,6 +28,49 @@ test("slots are spread evenly over the window", () => {
   }
   // 1,000 each on average; six standard deviations of the binomial distribution are 180.
   assert.ok(tenths.every((count) => Math.abs(count - 1_000) < 180), `${tenths}`);
+});
+
+test("addresses that a gateway names are tried behind the page's own, and only those of its scheme", () => {
+  const addresses = new Addresses("wss://own/listen");
+  assert.equal(addresses.hasOthers, false);
+  addresses.learn(["ws://b/listen", "https://b", "tcp://b:1", "wss://", `wss://${"b".repeat(123)}`]);
+  assert.equal(addresses.hasOthers, false);
+  addresses.learn(["wss://b/listen", "wss://own/listen", "wss://c/listen"]);
+  const tried = [];
+  for (let round = 0; round < 4; round += 1) {
+    addresses.failed();
+    tried.push(addresses.current);
+  }
+  assert.deepEqual(tried, ["wss://b/listen", "wss://c/listen", "wss://own/listen", "wss://b/listen"]);
+  // Where b names others it has no place any more, and the page's own is next; none named: those before may still be there.
+  addresses.learn(["wss://d/listen"]);
+  addresses.learn([]);
+  addresses.failed();
+  assert.deepEqual([addresses.current, addresses.hasOthers], ["wss://own/listen", true]);
+});
+
+test("no more addresses are kept than a join may name", () => {
+  const addresses = new Addresses("wss://own/");
+  addresses.learn(Array.from({ length: 17 }, (_, number) => `wss://gw-${number}/`));
+  const tried = new Set();
+  for (let round = 0; round < 50; round += 1) {
+    addresses.failed();
+    tried.add(addresses.current);
+  }
+  assert.deepEqual([tried.size, tried.has("wss://gw-15/"), tried.has("wss://gw-16/")], [17, true, false]);
+});
+
+test("pages that are asked to move spread over what was named", () => {
+  const counts = {};
+  for (let page = 0; page < 3_000; page += 1) {
+    const addresses = new Addresses("wss://own/");
+    addresses.moves(["wss://own/", "wss://b/", "wss://c/", "wss://d/"]);
+    addresses.leave();
+    counts[addresses.current] = (counts[addresses.current] ?? 0) + 1;
+  }
+  // 1,000 each on average; six standard deviations are 155.
+  assert.deepEqual(Object.keys(counts).sort(), ["wss://b/", "wss://c/", "wss://d/"]);
+  assert.ok(Object.values(counts).every((count) => Math.abs(count - 1_000) < 155), JSON.stringify(counts));
 });
 
 const at = (sequence, epoch = "a") => ({ position: `${epoch}:${sequence}` });

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Connection } from "../src/connection.js";
 import { Notice, Reply, Request } from "../src/messages.js";
+import "../src/moving.js"; // So that it is there at once where it is needed.
 import { WebSocketLink } from "../src/websocket.js";
 import { decode, encode } from "../src/wire.js";
 
@@ -206,4 +207,81 @@ test("server-sent events are left for WebSocket once it opens, also where the fi
   assert.deepEqual(told, []);
   abort.abort();
   await running;
+}));
+
+/// A connection by WebSocket alone, to peers that join at once where they are there; tells where each attempt went.
+function moving(isThere, alternatives) {
+  const [told, heads] = [[], []];
+  const connection = new Connection({
+    gateway: null, webSocket: "wss://a/", stream: "s", clock: { errorMs: 0, add() {} }, token: "", client: "test",
+  }, { state() {}, joined: () => true, notice() {}, head: () => true, replaced() {}, problem() {} });
+  connection.links.webSocket = {
+    url: "wss://a/",
+    listen: ({ signal, last }, on) => {
+      const { url } = connection.links.webSocket;
+      told.push(`${url} ${last}`);
+      if (!isThere(url)) return Promise.resolve({ hasJoined: false });
+      on.joined({ leaseMs: 3_600_000, alternatives });
+      return new Promise((resolve) => {
+        heads.push({ ask: (move) => on.head("a:1", move), cut: () => resolve({ hasJoined: true }) });
+        signal.addEventListener("abort", () => resolve({ hasJoined: true }));
+      });
+    },
+    ask: async () => ({}),
+  };
+  const abort = new AbortController();
+  const running = connection.run(() => ({ session: "00", last: "a:1" }), abort.signal);
+  return { told, heads, stop: () => { abort.abort(); return running; } };
+}
+
+test("a page that is asked to move stays for a while, and joins another gateway with its position", () => withTimers(async (go) => {
+  const { told, heads, stop } = moving(() => true, ["wss://b/", "ws://b/"]);
+  await go(0);
+  assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
+  heads[0].ask({ withinMs: 5_000, addresses: [] });
+  // Being asked again changes nothing.
+  heads[0].ask({ withinMs: 0, addresses: ["wss://c/"] });
+  await go(5_000);
+  assert.deepEqual(told.splice(0), ["wss://b/ a:1"]);
+  // The gateway at b names itself no more than it did: there is no other.
+  heads[1].ask({ withinMs: 0, addresses: ["wss://b/", "ws://c/"] });
+  await go(1_000);
+  assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
+  await stop();
+}));
+
+test("a page that knows of no other gateway stays, and one whose connection ends before its moment keeps to it", () => withTimers(async (go) => {
+  const alone = moving(() => true, []);
+  await go(0);
+  alone.heads[0].ask({ withinMs: 0, addresses: ["http://b", "wss://a/"] });
+  await go(1_000);
+  assert.deepEqual(alone.told, ["wss://a/ a:1"]);
+  await alone.stop();
+
+  const { told, heads, stop } = moving(() => true, ["wss://b/"]);
+  await go(0);
+  const { random } = Math;
+  Math.random = () => 0.5;
+  try {
+    heads[0].ask({ withinMs: 60_000, addresses: [] });
+    await go(0);
+  } finally { Math.random = random; }
+  heads[0].cut();
+  await go(20_000);
+  assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
+  await go(10_001);
+  assert.deepEqual(told, ["wss://b/ a:1"]);
+  await stop();
+}));
+
+test("a gateway that is gone is tried again, then those that it named", () => withTimers(async (go) => {
+  let gone = "";
+  const { told, heads, stop } = moving((url) => url !== gone, ["wss://b/"]);
+  await go(0);
+  gone = "wss://a/";
+  heads[0].cut();
+  await go(30_000);
+  await go(30_000);
+  assert.deepEqual(told, ["wss://a/ a:1", "wss://a/ a:1", "wss://b/ a:1"]);
+  await stop();
 }));

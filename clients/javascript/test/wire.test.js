@@ -51,6 +51,7 @@ test("a join with its position and attributes", () => {
 
 const REPLY = `request_id: 9 status: STATUS_CODE_TOO_LATE message: "s" retry: true retry_after_ms: 250 gateway_us: 1790000000000001
 joined { kind: JOIN_KIND_RECOVERED head { epoch: 1 sequence: 2 } instance: 3 head_interval_ms: 15000 lease_ms: 300000 pushed: true
+  alternatives: "wss://b/listen" alternatives: "tcp://c:7401"
   notices { position { epoch: 1 sequence: 2 } kind: NOTICE_KIND_AVAILABLE break_id: "b" start_us: 0 duration_ms: 0 window { from_us: 1 by_us: 2 }
     end_mode: END_MODE_FINISH_AD cancel_reason: CANCEL_REASON_NOT_STARTED } }`;
 
@@ -60,6 +61,7 @@ test("a reply: what is absent has its default, what is optional does not", () =>
   const [notice] = reply.joined.notices;
   assert.deepEqual([notice.startUs, notice.durationMs, notice.preStream, notice.endMode, notice.cancelReason, notice.expiresUs],
     [0, 0, false, "finishAd", "notStarted", 0]);
+  assert.deepEqual(reply.joined.alternatives, ["wss://b/listen", "tcp://c:7401"]);
   assert.equal(reply.batch, undefined);
   assert.deepEqual(Object.keys(decode(messages.Notice, new Uint8Array())).sort(),
     ["advertisementCount", "breakId", "exact", "expiresUs", "preStream", "sentUs", "trace"]);
