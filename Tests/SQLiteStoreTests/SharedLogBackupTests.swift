@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import GRDB
 import GatewayCore
+import GatewayTestKit
 import TestSupport
 import Testing
 
@@ -282,23 +283,25 @@ struct SharedLogBackupTests {
         for mark in marks { #expect(SharedLogMark(text: mark.text) == mark) }
         let kept = ["signing.keys", "forgotten.sessions", "audit.sqlite"]
         let moved = [
-            "ledger.sqlite", "ledger.sqlite-wal", "board.sqlite", "ledger.seal", "copies", "shared-log-forgotten",
+            "ledger.sqlite", "board.sqlite", "board.sqlite-wal", "ledger.seal", "copies", "shared-log-forgotten",
         ]
         func put(_ names: [String]) {
-            for name in names { _ = FileManager.default.createFile(atPath: path + "/" + name, contents: Data(name.utf8)) }
+            for name in names {
+                _ = FileManager.default.createFile(atPath: path + "/" + name, contents: Data(name.utf8))
+            }
         }
         func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: name) }
         let directory = try StoreDirectory(path: path)
-        #expect(try first.leaveEarlierEpoch(directory) == nil && first.take(directory))
+        #expect(try first.leaveEarlierEpoch(directory, of: log) == nil && first.take(directory))
         put(kept + moved)
-        #expect(try first.leaveEarlierEpoch(directory) == nil && isThere(path + "/ledger.sqlite"))
+        #expect(try first.leaveEarlierEpoch(directory, of: log) == nil && isThere(path + "/ledger.sqlite"))
 
         // It is not taken as it is; set aside, it is, and only once.
         #expect(await self.reason { _ = try marks[0].take(directory) }.contains("its ledger counts the log"))
-        let folder = try #require(try marks[0].leaveEarlierEpoch(directory))
+        let folder = try #require(try marks[0].leaveEarlierEpoch(directory, of: one)).folder
         for name in moved { #expect(!isThere(path + "/" + name) && isThere(folder + "/" + name)) }
         for name in kept { #expect(isThere(path + "/" + name)) }
-        #expect(try marks[0].leaveEarlierEpoch(directory) == nil)
+        #expect(try marks[0].leaveEarlierEpoch(directory, of: one) == nil)
         #expect(try !marks[0].take(directory))
 
         // A log that was restored later from the same backup; it was cut off in the middle.
@@ -306,16 +309,46 @@ struct SharedLogBackupTests {
         let next = path + "/set-aside/before-restore-\(String(two.epoch, radix: 16))"
         try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
         try FileManager.default.moveItem(atPath: path + "/ledger.sqlite", toPath: next + "/ledger.sqlite")
-        #expect(try marks[1].leaveEarlierEpoch(directory) == next)
+        #expect(try marks[1].leaveEarlierEpoch(directory, of: two)?.folder == next)
         for name in moved { #expect(!isThere(path + "/" + name) && isThere(next + "/" + name)) }
 
         // A log of an earlier epoch went back.
         put(moved)
         for mark in [marks[0], first] {
             #expect(
-                await self.reason { _ = try mark.leaveEarlierEpoch(directory) }.contains("the shared log went back")
+                await self.reason { _ = try mark.leaveEarlierEpoch(directory, of: mark == first ? log : one) }
+                    .contains("the shared log went back")
             )
         }
         #expect(isThere(path + "/ledger.sqlite"))
+    }
+
+    @Test func `a gateway says how many records it had counted that the backup does not have`() async throws {
+        let log = InMemoryEventLog()
+        var random = RandomBooks(SeededGenerator(for: "lost-records"))
+        for posting in try random.postings(lane: 0, count: 40) {
+            _ = try await log.append(try KeptBooks.group(posting).encoded(), to: Books.lane)
+        }
+        let path = self.directory.fresh()
+        do {
+            let directory = try StoreDirectory(path: path)
+            #expect(try SharedLogMark(of: log.identity, prefix: "cuecast").take(directory))
+            let now = Books.start + .seconds(60)
+            let ledger = try await KeptLedger.open(countingShared: log, in: directory, isFirst: true, now: now)
+            while case let applied = try await ledger.appliedOffset(of: Books.lane), applied < 30 {
+                let most = Int(min(7, 30 - applied))
+                let records = try await log.read(Books.lane, after: applied, recordsMax: most, bytesMax: .max)
+                try await ledger.apply(try LedgerPosting.postings(of: records), of: Books.lane)
+            }
+            await ledger.close()
+        }
+        let directory = try StoreDirectory(path: path)
+        let heads: [Lane: UInt64] = [.breaks: 0, Books.lane: 25]
+        let identity = try #require(log.identity.restored(heads: heads, at: self.now))
+        let mark = SharedLogMark(of: identity, prefix: "cuecast")
+        let left = try #require(try mark.leaveEarlierEpoch(directory, of: identity))
+        #expect(left.lost?[Books.lane] == 5)
+        #expect(FileManager.default.fileExists(atPath: left.folder + "/ledger.sqlite"))
+        #expect(!directory.hasStores)
     }
 }

@@ -66,10 +66,9 @@ struct ClusterBackup: AsyncParsableCommand {
                 keysOf: self.dataDir,
                 in: self.to,
                 version: CuecastVersion.text,
-                at: SystemClock().now()
-            ) { lane, record, last in
-                line.show("\(lane): record \(record) of \(last)")
-            }
+                at: SystemClock().now(),
+                progress: { lane, record, last in line.show("\(lane): record \(record) of \(last)") }
+            )
         } catch let error as ExitCode {
             throw error
         } catch {

@@ -105,10 +105,9 @@ struct ClusterRestore: AsyncParsableCommand {
         )
         // The last record comes when all others were compared: without it no gateway opens the log.
         var ends = backup.heads
-        if let last = backup.last, try await target.head(of: last.lane) < last.offset {
-            ends[last.lane] = identity.preceding(last.offset, in: last.lane)
-        } else {
-            document.before = true
+        if let last = backup.last {
+            document.before = try await target.head(of: last.lane) >= last.offset
+            if !document.before { ends[last.lane] = identity.preceding(last.offset, in: last.lane) }
         }
         let line = ProgressLine()
         defer { line.end() }

@@ -85,11 +85,15 @@ struct ProcessStores: Sendable {
         let shared = try await SharedLog.open(log, logger: logger)
         do {
             let mark = SharedLogMark(of: shared.log.identity, prefix: log.prefix)
-            let aside = try mark.leaveEarlierEpoch(directory)
+            let aside = try mark.leaveEarlierEpoch(directory, of: shared.log.identity)
             if let aside {
+                let lost = aside.lost?.sorted { $0.key.description < $1.key.description }
                 logger.warning(
                     "the shared log was restored from a backup: this gateway counts it anew, and players get a snapshot",
-                    metadata: ["keptAside": "\(aside)", "epoch": "\(String(shared.log.epoch, radix: 16))"]
+                    metadata: [
+                        "keptAside": "\(aside.folder)", "epoch": "\(String(shared.log.epoch, radix: 16))",
+                        "lostRecords": "\(lost?.map { "\($0.key)=\($0.value)" }.joined(separator: " ") ?? "unknown")",
+                    ]
                 )
             }
             let isFirst = try mark.take(directory) || aside != nil

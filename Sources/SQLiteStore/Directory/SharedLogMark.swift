@@ -3,6 +3,7 @@
 
 import CuecastWire
 import Foundation
+import GRDB
 package import GatewayCore
 import SecretFiles
 
@@ -176,16 +177,29 @@ package struct SharedLogMark: Hashable, Sendable {
         }
     }
 
+    /// The knowledge of a directory about the log before a restore.
+    package struct Left: Hashable, Sendable {
+        /// Where it is kept.
+        package let folder: String
+        /// How many records of each lane this gateway had counted that the restored log does not have; `nil`: that cannot be read.
+        package let lost: [Lane: UInt64]?
+    }
+
     /// Sets aside what a directory has counted and kept of a log that was restored from a backup since.
     ///
     /// An operator has restored the log on purpose, and what came after the backup is not in it: so a ledger of before counts records that
     /// the log does not have, or others at their offsets. The gateway counts the log anew. Keys, forgotten sessions and the audit stay.
     /// The mark is changed last: what is cut off is done again.
     ///
-    /// - Parameter directory: held.
-    /// - Returns: the folder with what was there; `nil`: the directory is of this epoch, or of no shared log.
+    /// - Parameters:
+    ///   - directory: held.
+    ///   - identity: of the log, as its servers have it.
+    /// - Returns: the folder and the number of lost records; `nil`: the directory is of this epoch, or of no shared log.
     /// - Throws: `unusable` where the log is of an earlier epoch than the directory: then it went back.
-    package func leaveEarlierEpoch(_ directory: StoreDirectory) throws(StoreError) -> String? {
+    package func leaveEarlierEpoch(
+        _ directory: StoreDirectory,
+        of identity: LogIdentity
+    ) throws(StoreError) -> Left? {
         guard let before = try Self.read(in: directory.path), before.logID == self.logID, before.epoch != self.epoch
         else { return nil }
         guard let epoch = self.epoch, epoch.base > before.epoch?.base ?? 0 else {
@@ -194,6 +208,7 @@ package struct SharedLogMark: Hashable, Sendable {
                 in: directory.path
             )
         }
+        let lost = Self.lost(in: directory, of: identity)
         do {
             let folder =
                 try LedgerReplacement.asideFolder(in: directory)
@@ -216,11 +231,27 @@ package struct SharedLogMark: Hashable, Sendable {
                 try StoreFiles.rename(file, to: folder + "/" + name)
             }
             try self.write(in: directory)
-            return folder
+            return Left(folder: folder, lost: lost)
         } catch let error as StoreError {
             throw error
         } catch {
             throw .unusable(directory: directory.path, reason: StoreFile.sentence(error))
+        }
+    }
+
+    /// The records that the ledger has counted, and that were not there when the newest epoch began.
+    private static func lost(in directory: StoreDirectory, of identity: LogIdentity) -> [Lane: UInt64]? {
+        guard FileManager.default.fileExists(atPath: directory.file(StoreDirectory.ledgerFile)),
+            let ledger = try? SQLiteLedger.openFile(in: directory)
+        else { return nil }
+        defer { try? ledger.close() }
+        return try? ledger.read { database in
+            guard let known = try StoreIdentity.read(database) else { return nil }
+            return try LedgerSchema.appliedOffsets(database)
+                .reduce(into: [Lane: UInt64]()) { lost, lane in
+                    let last = identity.current.last(of: lane.key)
+                    lost[lane.key] = known.count(after: last, through: lane.value, in: lane.key)
+                }
         }
     }
 
