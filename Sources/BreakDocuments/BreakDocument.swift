@@ -32,12 +32,24 @@ package enum BreakDocument {
         let root = try AdsDocument.root(document)
         let fields = try JSONFields(root, path: "", shape: BreakShapes.publish)
         let ads = try AdsDocument.advertisements(fields, of: root)
-        var publish = try Self.publish(key, fields, ads, line: root.line)
-        guard fields["variants"] != nil else { return publish }
-        publish.variants = try AdsDocument.variants(fields)
+        let variants = fields["variants"] == nil ? nil : try AdsDocument.variants(fields)
+        return try Self.publish(key, fields, ads, variants, line: root.line)
+    }
+
+    /// A break with these ads; the other members are those of its fields.
+    static func publish(
+        _ key: BreakKey,
+        _ fields: JSONFields,
+        _ ads: [AdvertisementContent],
+        _ variants: [AudienceVariant]?,
+        line: Int
+    ) throws(DocumentFault) -> BroadcastRequest.Publish {
+        var publish = try Self.publish(key, fields, ads, line: line)
+        guard let variants else { return publish }
+        publish.variants = variants
         if fields["duration"] == nil {
-            let lists = [ads] + publish.variants.map(\.advertisements)
-            publish.duration = try Self.whole(ofAny: lists.longestPlayingTime, "duration", line: root.line)
+            let lists = [ads] + variants.map(\.advertisements)
+            publish.duration = try Self.whole(ofAny: lists.longestPlayingTime, "duration", line: line)
         }
         return publish
     }

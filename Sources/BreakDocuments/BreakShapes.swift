@@ -109,10 +109,10 @@ package enum BreakShapes {
     // MARK: Parts
 
     private static let order = "What plays, first to last."
-    private static let ads = RequestKind.list(of: .object(Self.ad), count: 1...WireLimits.advertisementsPerBreakMax)
+    static let ads = RequestKind.list(of: .object(Self.ad), count: 1...WireLimits.advertisementsPerBreakMax)
     private static let choice =
         "Other ads for some listeners: the first variant that fits counts, else the ads of the break, the variant default."
-    private static let variants = RequestKind.list(
+    static let variants = RequestKind.list(
         of: .object(Self.variant),
         count: 0...(WireLimits.variantsPerBreakMax - 1)
     )

@@ -41,6 +41,12 @@ package struct GroupDocument: Hashable, Sendable {
     /// - Returns: its streams.
     /// - Throws: the first thing that is wrong.
     package static func read(_ document: some Sequence<UInt8>) throws(DocumentFault) -> GroupDocument {
+        let root = try AdsDocument.root(try Self.bounded(document))
+        return GroupDocument(streams: try Self.streams(JSONFields(root, path: "", shape: GroupShapes.file)))
+    }
+
+    /// The bytes of a document that is not too long.
+    static func bounded(_ document: some Sequence<UInt8>) throws(DocumentFault) -> [UInt8] {
         let bytes = Array(document.prefix(CandidatesDocument.bytesMax + 1))
         guard bytes.count <= CandidatesDocument.bytesMax else {
             throw .tooLarge(
@@ -49,7 +55,12 @@ package struct GroupDocument: Hashable, Sendable {
                 reason: "the limit groupFileBytesMax is \(CandidatesDocument.bytesMax)"
             )
         }
-        let nodes = try JSONFields(AdsDocument.root(bytes), path: "", known: ["streams"]).elements("streams")
+        return bytes
+    }
+
+    /// The elements of `streams`: at least one, and not too many.
+    static func list(_ fields: JSONFields) throws(DocumentFault) -> [JSONNode] {
+        let nodes = try fields.elements("streams")
         guard !nodes.isEmpty else {
             throw DocumentFault(line: 1, field: "streams", reason: "there must be at least one")
         }
@@ -60,9 +71,14 @@ package struct GroupDocument: Hashable, Sendable {
                 reason: "the limit groupStreamsMax is \(Self.streamsMax), and this has \(nodes.count)"
             )
         }
+        return nodes
+    }
+
+    /// The member `streams`, in which each stream is once.
+    static func streams(_ fields: JSONFields) throws(DocumentFault) -> [Stream] {
         var streams: [Stream] = []
         var lines: [StreamID: Int] = [:]
-        for (index, node) in nodes.enumerated() {
+        for (index, node) in try Self.list(fields).enumerated() {
             let stream = try Self.stream(node, path: "streams[\(index)]")
             if let line = lines.updateValue(node.line, forKey: stream.stream) {
                 throw DocumentFault(
@@ -73,11 +89,11 @@ package struct GroupDocument: Hashable, Sendable {
             }
             streams.append(stream)
         }
-        return GroupDocument(streams: streams)
+        return streams
     }
 
     private static func stream(_ node: JSONNode, path: String) throws(DocumentFault) -> Stream {
-        let fields = try JSONFields(node, path: path, known: ["stream", "offset", "ads", "variants"])
+        let fields = try JSONFields(node, path: path, shape: GroupShapes.stream)
         let name = try fields.required("stream", fields.text("stream"))
         var stream: Stream
         do throws(WireError) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import BreakPlanning
 package import CuecastBroadcast
 
 #if canImport(FoundationEssentials)
@@ -28,15 +29,7 @@ package struct StreamGroup: Hashable, Sendable {
         }
     }
 
-    /// When a group starts, as it is said.
-    package enum Start: Hashable, Sendable {
-        /// At an instant, in milliseconds since 1970.
-        case at(Int64)
-        /// So many milliseconds after the gateway's clock is read.
-        case after(Int64)
-        /// It has none: it is cued, or plays before the stream.
-        case none
-    }
+    package typealias Start = GroupTiming.Start
 
     /// The result of a request for one stream.
     package struct Outcome: Sendable {
@@ -59,17 +52,14 @@ package struct StreamGroup: Hashable, Sendable {
     /// Why no stream is asked.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
+
+        fileprivate init(_ fault: GroupTiming.Fault) {
+            self.description = fault.sentence(lead: "--in", instant: "--at")
+        }
     }
 
     /// The most requests at one time: the gateway answers 32 of a connection at once.
     private static let requestsMax = 16
-    /// How long after the gateway's clock was read a group starts that is to start now (2 s), in milliseconds.
-    ///
-    /// The gateway puts its own time in the place of a start that is over, so the streams would start at different times, and the same
-    /// request again would mean another time.
-    package static let nowLeadMilliseconds: Int64 = 2_000
-    /// Starts that differ by less are one: the gateway's clock is finer than what is said.
-    private static let toleranceMilliseconds: Int64 = 2
 
     /// The break of one stream, of which each other one has the same but stream, start and ads.
     package let pattern: AdBreak
@@ -84,56 +74,25 @@ package struct StreamGroup: Hashable, Sendable {
         self.members = members
     }
 
-    /// When the group starts.
-    ///
-    /// A start that is relative counts once. Streams that have the break already say what it led to, so that the same request again
-    /// means the same time.
-    ///
-    /// - Parameters:
-    ///   - start: the start, as it is said.
-    ///   - present: the breaks of this id that the gateway has.
-    ///   - now: the gateway's time, in milliseconds since 1970.
-    /// - Returns: the time, in milliseconds since 1970; `nil`: it has none.
-    /// - Throws: where streams of the group start at times that do not fit.
+    private var timing: GroupTiming {
+        GroupTiming(
+            members: self.members.map {
+                GroupTiming.Member(stream: $0.stream, offsetMilliseconds: $0.offsetMilliseconds)
+            }
+        )
+    }
+
+    /// When the group starts, as ``GroupTiming`` says it.
     package func time(
         of start: Start,
         present: [(stream: String, startMilliseconds: Int64?)],
         now: Int64
     ) throws(Fault) -> Int64? {
-        switch start {
-        case .none: return nil
-        case .at(let time): return time
-        case .after(let lead):
-            let starts = Dictionary(
-                present.compactMap { each in each.startMilliseconds.map { (each.stream, $0) } },
-                uniquingKeysWith: { first, _ in first }
-            )
-            var known: (stream: String, time: Int64)?
-            for member in self.members {
-                guard let own = starts[member.stream] else { continue }
-                let time = own - member.offsetMilliseconds
-                if let known, abs(known.time - time) >= Self.toleranceMilliseconds {
-                    throw Fault(
-                        description:
-                            "the break starts at times that do not fit on \(known.stream) and \(member.stream): say with --at when the group starts"
-                    )
-                }
-                known = known ?? (member.stream, time)
-            }
-            return known?.time ?? now + lead
+        do throws(GroupTiming.Fault) {
+            return try self.timing.time(of: start, present: present, now: now)
+        } catch {
+            throw Fault(error)
         }
-    }
-
-    /// Checks that no stream starts before the clock is read.
-    private func check(_ start: Start) throws(Fault) {
-        guard case .after(let lead) = start,
-            let first = self.members.min(by: { $0.offsetMilliseconds < $1.offsetMilliseconds }),
-            lead + first.offsetMilliseconds < 0
-        else { return }
-        throw Fault(
-            description:
-                "on \(first.stream) the break would start \(-lead - first.offsetMilliseconds) ms before now: give a later start with --in or --at"
-        )
     }
 
     /// The break of a stream.
@@ -167,10 +126,10 @@ package struct StreamGroup: Hashable, Sendable {
         to gateway: some ScheduleGateway,
         clock: () async throws(BroadcastError) -> Date
     ) async throws(BroadcastError) -> Result<(time: Int64?, outcomes: [Outcome]), Fault> {
-        do throws(Fault) {
-            try self.check(start)
+        do throws(GroupTiming.Fault) {
+            try self.timing.check(start)
         } catch {
-            return .failure(error)
+            return .failure(Fault(error))
         }
         let present = try await gateway.breaks(stream: nil, breakID: self.pattern.id)
         let had = Set(present.map(\.stream))

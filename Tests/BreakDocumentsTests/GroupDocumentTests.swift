@@ -52,4 +52,26 @@ struct GroupDocumentTests {
             )
         }
     }
+
+    @Test func `a publication has the members of a break, and lasts as long as the ads of each stream`() throws {
+        func ad(_ id: String, _ seconds: Int) -> String {
+            #"{"id": "\#(id)", "duration": "\#(seconds)s", "media": [{"url": "https://a.example/a.mp3"}]}"#
+        }
+        let variant = #"{"name": "cars", "if": [{"attribute": "device", "is": "car"}], "ads": [\#(ad("car", 40))]}"#
+        let text = """
+            {"in": "5s", "exact": true, "ads": [\(ad("all", 10))], "variants": [\(variant)], "streams": [{"stream": "a"},
+             {"stream": "b", "offset": "-1s", "ads": [\(ad("own", 50))]}, {"stream": "c", "variants": []}]}
+            """
+        let group = try GroupPublication.read(try BreakID("noon"), Array(text.utf8))
+        let breaks = group.streams.map(\.publish)
+        #expect(group.start == .after(.seconds(5)) && breaks.allSatisfy { $0.exact && $0.key.id.description == "noon" })
+        #expect(breaks.map(\.key.stream.description) == ["a", "b", "c"])
+        #expect(breaks.map { $0.advertisements.map(\.id.description) } == [["all"], ["own"], ["all"]])
+        #expect(breaks.map { $0.variants.map(\.name) } == [["cars"], ["cars"], []])
+        #expect(breaks.map(\.duration) == [.seconds(40), .seconds(50), .seconds(10)])
+        #expect(group.streams.map(\.offset) == [.zero, .seconds(-1), .zero])
+        let fixed = text.replacing(#"{"in": "5s","#, with: #"{"in": "5s", "duration": "7s","#)
+        let same = try GroupPublication.read(try BreakID("noon"), Array(fixed.utf8))
+        #expect(same.streams.map(\.publish.duration) == [.seconds(7), .seconds(7), .seconds(7)])
+    }
 }

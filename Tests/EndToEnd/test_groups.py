@@ -9,6 +9,7 @@ import datetime, json, os, signal, tempfile, time, unittest
 from ad_server import AdServer, inline, vast
 from harness import ROOT, Gateway, until
 from test_ad_servers import UNHURRIED, gateway_text, run_with
+from test_http_api import API
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
 
@@ -73,6 +74,35 @@ class Groups(unittest.TestCase):
         said = self.publish(*options, code=1)
         self.assertEqual(self.results(said), {"a": "failed", "b": "failed", "c": "present", "d": "present"})
         self.assertIn("it is cancelled already", said["streams"][0]["reason"])
+
+    def test_a_group_over_http_is_the_group_of_the_command(self):
+        api = API(self.gateway)
+        streams = [{"stream": "a"}, {"stream": "b", "offset": "2s"}, {"stream": "c", "offset": "-500ms", "ads": [self.ad("local", 7)]}]
+        body = {"in": "1h", "ads": [self.ad("spot", 20)], "streams": streams}
+        self.assertEqual(api.ask("PUT", "/v1/groups/final", body, token=False)[0], 401)
+        status, said = api.ask("PUT", "/v1/groups/final", body)
+        self.assertEqual((status, self.results(said), said["failed"]), (200, {name: "published" for name in "abc"}, 0))
+        start, breaks = instant(said["start"]), self.breaks()
+        self.assertEqual({name: round(instant(each["start"]) - start, 3) for name, each in breaks.items()}, {"a": 0, "b": 2, "c": -0.5})
+        self.assertEqual((breaks["b"]["durationSeconds"], breaks["c"]["durationSeconds"]), (20, 7))
+        # The command continues it, and the other way around.
+        with open(os.path.join(self.folder, "ads.json"), "w", encoding="utf-8") as file:
+            json.dump({"ads": [self.ad("spot", 20)]}, file)
+        group = self.file(streams + [{"stream": "d"}])
+        again = self.publish("--group", group, "--break", "final", "--ads", os.path.join(self.folder, "ads.json"), "--in", "1h")
+        self.assertEqual((self.results(again), again["start"]), ({"a": "present", "b": "present", "c": "present", "d": "published"}, said["start"]))
+        status, once = api.ask("PUT", "/v1/groups/final", {**body, "streams": streams + [{"stream": "d"}]})
+        self.assertEqual((status, self.results(once), once["start"]), (200, {name: "present" for name in "abcd"}, said["start"]))
+        status, shown = api.ask("GET", "/v1/groups/final?streams=a,d,x")
+        self.assertEqual((status, shown["states"], shown["missing"], [each["stream"] for each in shown["streams"]]),
+                         (200, {"scheduled": 2}, ["x"], ["a", "d"]))
+        status, cancelled = api.ask("POST", "/v1/groups/final/cancel", {"streams": ["a", "b", "x"]})
+        self.assertEqual((status, self.results(cancelled)), (200, {"a": "cancelled", "b": "cancelled", "x": "failed"}))
+        self.assertEqual({name: each["state"] for name, each in self.breaks().items()},
+                         {"a": "cancelled", "b": "cancelled", "c": "scheduled", "d": "scheduled"})
+        status, problem = api.ask("PUT", "/v1/groups/other", {**body, "in": "0s"})
+        self.assertEqual((status, problem["code"]), (422, "START_IN_PAST"))
+        self.assertEqual(api.ask("GET", "/v1/groups/other")[1]["streams"], [])
 
     def test_what_failed_on_one_stream_is_told_and_continued(self):
         names = [f"s{number}" for number in range(40)]

@@ -132,7 +132,7 @@ struct DryRunBreak: AsyncParsableCommand {
     }
 }
 
-/// What a break would have, with the documents of ad servers that were asked.
+/// A dry run, with the documents of ad servers that were asked.
 struct DryRunOutput: Encodable {
     let document: DryRunDocument
     let adServer: ResolutionDocument?

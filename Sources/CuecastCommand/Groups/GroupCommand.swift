@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import BreakDocuments
+import BreakPlanning
 import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
@@ -119,7 +120,7 @@ struct GroupPublish: AsyncParsableCommand {
             switch group.pattern.start {
             case .at(let date): .at(Int64((date.timeIntervalSince1970 * 1_000).rounded()))
             case .in(let lead): .after(Int64(lead.inMicroseconds / 1_000))
-            case .now: .after(StreamGroup.nowLeadMilliseconds)
+            case .now: .after(GroupTiming.nowLeadMilliseconds)
             case .cued, .preStream: .none
             }
         let first = group.members[0].stream

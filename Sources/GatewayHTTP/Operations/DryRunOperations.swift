@@ -8,7 +8,7 @@ import GatewayCore
 import GatewayDocuments
 import HTTPTypes
 
-/// What a break would have, without publishing it.
+/// The operation that shows what a break would have, without publishing it.
 ///
 /// The rules are those of `cuecast dry-run --choose`, in `BreakPlanning`. Ad servers are not asked: the gateway never does that.
 func dryRunOperations(_ parts: HTTPParts, _ desk: PlanningDesk) -> [Operation] {
@@ -87,7 +87,7 @@ func dryRunOperations(_ parts: HTTPParts, _ desk: PlanningDesk) -> [Operation] {
     ]
 }
 
-/// What a request for a dry run says beside the candidates.
+/// The parameters of a dry run.
 private struct AskedDryRun: Sendable {
     let stream: StreamID
     let breakID: BreakID

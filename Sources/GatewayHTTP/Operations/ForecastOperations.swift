@@ -64,7 +64,7 @@ func forecastOperations(_ parts: HTTPParts, _ desk: PlanningDesk) -> [Operation]
     ]
 }
 
-/// What a request for a forecast says.
+/// The parameters of a forecast.
 private struct AskedForecast: Sendable {
     enum Shape: String, CaseIterable {
         case streams

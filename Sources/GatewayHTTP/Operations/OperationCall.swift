@@ -80,6 +80,11 @@ package struct OperationCall: Sendable {
         }
     }
 
+    /// The id of a break in the path of a group.
+    func breakID() throws(Problem) -> BreakID {
+        try Problem.check { () throws(WireError) in try BreakID(self.path["break"] ?? "") }
+    }
+
     /// The ad list in the path.
     func adList() throws(Problem) -> AdListName {
         try Problem.check { () throws(WireError) in try AdListName(self.path["name"] ?? "") }

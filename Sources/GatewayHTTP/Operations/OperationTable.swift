@@ -28,6 +28,7 @@ struct OperationTable: Sendable {
         operations += breakOperations(parts)
         operations += dryRunOperations(parts, planning)
         operations += forecastOperations(parts, planning)
+        operations += groupOperations(parts)
         operations += signalOperations(parts)
         operations += automationOperations(parts)
         operations += adListOperations(parts)

@@ -108,6 +108,20 @@ extension FuzzTarget {
                         try insist(!(each.ads?.isEmpty ?? false), "a list without ads")
                     }
                 }
+                if let id = try? BreakID("noon"), let publication = try? GroupPublication.read(id, input) {
+                    let streams = publication.streams
+                    try insist((1...GroupDocument.streamsMax).contains(streams.count), "\(streams.count) streams")
+                    let names = Set(streams.map(\.publish.key.stream))
+                    try insist(names.count == streams.count, "a stream is there twice")
+                    for each in streams {
+                        try insist(!each.publish.advertisements.isEmpty, "a break without ads")
+                        try insist(each.publish.start == publication.start, "a start of its own")
+                    }
+                    // A file of a group says the same.
+                    if let document = try? GroupDocument.read(input) {
+                        try insist(document.streams.map(\.offset) == streams.map(\.offset), "other offsets")
+                    }
+                }
                 guard let document = try? ScheduleVariantsDocument.read(input) else { return }
                 try insist((try? ScheduleVariantsDocument.read(input)) == document, "read twice it differs")
                 let variants = document.variants
