@@ -266,7 +266,7 @@ final class NoticeHub: NoticeSink, Service {
         }
         if isSecond { self.lookAtReaders(at: now) }
         for (_, readers) in due { self.sendHead(to: readers) }
-        let (move, untold) = self.state.withLock { ($0.move, $0.untold.filter(\.isFollowing)) }
+        let (move, untold) = self.state.withLock { ($0.move, $0.untold.filter { $0.end == nil }) }
         if let move, !untold.isEmpty { self.ask(untold, toMove: move) }
     }
 
