@@ -73,12 +73,18 @@ struct MoveTests {
     }
 
     @Test(arguments: [
-        "", "gw:7401", "tcp://", "tcp://gw", "tcp://:7401", "tcp://gw:0", "tcp://gw:65536", "tcp://gw:7401/path", "tls://gw",
-        "TCP://gw:7401", "ftp://gw", "ws://", "ws:///path", "http://:80", "https://user@gw", "ws://gw/a b", "ws://gw/#part",
+        "", "gw:7401", "tcp://", "tcp://gw", "tcp://:7401", "tcp://gw:0", "tcp://gw:65536", "tcp://gw:7401/path",
+        "tls://gw",
+        "TCP://gw:7401", "ftp://gw", "ws://", "ws:///path", "http://:80", "https://user@gw", "ws://gw/a b",
+        "ws://gw/#part",
         "ws://gw/\u{7F}", "ws://gw/ä", "ws://gw,ws://other", "ws://gw/\"",
     ]) func `a text that is no address is passed over`(text: String) {
         #expect(PlayerAddress(text) == nil)
-        #expect(PlayerAddress.readable([text, "tcp://gw:1", text, "tcp://gw:1"], atMost: 4).map(\.description) == ["tcp://gw:1"])
+        #expect(
+            PlayerAddress.readable([text, "tcp://gw:1", text, "tcp://gw:1"], atMost: 4).map(\.description) == [
+                "tcp://gw:1"
+            ]
+        )
     }
 
     @Test func `an address has its longest length, and is none with one byte more`() throws {
@@ -88,7 +94,11 @@ struct MoveTests {
 
     @Test func `a join names as many others as may be, and further ones are passed over`() throws {
         let named = try (0..<WireLimits.alternativesMax).map { try self.address("tcp://gw-\($0):7401") }
-        let reply = ListenerReply(requestID: 1, gatewayTime: Timestamp(microseconds: 1), body: .joined(self.joined(named)))
+        let reply = ListenerReply(
+            requestID: 1,
+            gatewayTime: Timestamp(microseconds: 1),
+            body: .joined(self.joined(named))
+        )
         #expect(try ListenerReply(decoding: reply.encoded()) == reply)
         var more = reply
         more.body = .joined(self.joined(named + [try self.address("tcp://one-more:7401")]))
@@ -141,7 +151,11 @@ struct MoveTests {
 
     @Test func `clients of earlier versions find what they know, and older gateways ask for nothing`() throws {
         let named = try Self.texts.map { try self.address($0) }
-        let reply = ListenerReply(requestID: 1, gatewayTime: Timestamp(microseconds: 1), body: .joined(self.joined(named)))
+        let reply = ListenerReply(
+            requestID: 1,
+            gatewayTime: Timestamp(microseconds: 1),
+            body: .joined(self.joined(named))
+        )
         let frame = reply.encoded()
         var fields = FieldReader<ReplyField>(0..<frame.count)
         var found: [OlderJoinedField: UInt64] = [:]

@@ -70,6 +70,9 @@ final class NoticeHub: NoticeSink, Service {
         var hasStopped = false
         /// How often the rules had changed by which readers were looked at last.
         var rulesNumber = 0
+        /// The request to move, by stream, and the readers that do not have it yet: something else waits for them.
+        var move: (@Sendable (StreamID) -> Move)?
+        var untold: [NoticeReader] = []
         /// When readers are looked at next, in monotonic nanoseconds.
         var nextSecond: UInt64 = 0
 
@@ -263,21 +266,37 @@ final class NoticeHub: NoticeSink, Service {
         }
         if isSecond { self.lookAtReaders(at: now) }
         for (_, readers) in due { self.sendHead(to: readers) }
+        let (move, untold) = self.state.withLock { ($0.move, $0.untold.filter { $0.end == nil }) }
+        if let move, !untold.isEmpty { self.ask(untold, toMove: move) }
     }
 
     /// Asks all readers that get their notices from here to go on at other gateways.
     ///
     /// - Parameter move: the request to the readers of a stream.
-    func askToMove(_ move: (StreamID) -> Move) {
-        let streams = self.state.withLock { state in state.streams.mapValues { Array($0.values) } }
-        for (stream, readers) in streams { self.sendHead(to: readers, move: move(stream)) }
+    func askToMove(_ move: @escaping @Sendable (StreamID) -> Move) {
+        let readers = self.state.withLock { state in
+            state.move = move
+            return state.streams.values.flatMap(\.values)
+        }
+        self.ask(readers, toMove: move)
+    }
+
+    private func ask(_ readers: [NoticeReader], toMove move: (StreamID) -> Move) {
+        var untold: [NoticeReader] = []
+        for (stream, readers) in Dictionary(grouping: readers, by: \.stream) {
+            untold += self.sendHead(to: readers, move: move(stream))
+        }
+        self.state.withLock { $0.untold = untold }
     }
 
     /// Sends each the position up to which it has everything, which is the same for nearly all.
-    private func sendHead(to readers: [NoticeReader], move: Move? = nil) {
+    ///
+    /// - Returns: the readers for which something else waits.
+    @discardableResult
+    private func sendHead(to readers: [NoticeReader], move: Move? = nil) -> [NoticeReader] {
         let sent = self.tools.clock.now()
         var made: PublishedNotice?
-        var count = 0
+        var left: [NoticeReader] = []
         for reader in readers {
             let isGiven = reader.repeated { last in
                 if let made, made.notice.position.sequence == last { return made }
@@ -286,9 +305,10 @@ final class NoticeHub: NoticeSink, Service {
                 made = head
                 return head
             }
-            if isGiven { count += 1 }
+            if !isGiven { left.append(reader) }
         }
-        if count > 0 { self.tools.metrics.count(.headsSent) }
+        if left.count < readers.count { self.tools.metrics.count(.headsSent) }
+        return left
     }
 
     private func lookAtReaders(at now: UInt64) {

@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@_spi(Diagnostics) @_spi(Tuning) @testable import Cuecast
+@_spi(Diagnostics) @_spi(Transports) @_spi(Tuning) @testable import Cuecast
 
 /// Going on at other gateways, which were named by the one before.
 @Suite(.suiteLimit)
@@ -59,7 +59,10 @@ struct MovingTests {
 
     // MARK: The addresses
 
-    @Test mutating func `a gateway that dies is tried again first, then those of the configuration, then those that it named`() {
+    @Test
+    mutating func
+        `a gateway that dies is tried again first, then those of the configuration, then those that it named`()
+    {
         var machine = self.joined([self.b, self.c], gateways: 2)
         // It was good for long.
         self.lose(&machine, at: 100)
@@ -112,8 +115,11 @@ struct MovingTests {
     }
 
     @Test func `only addresses of the app's own scheme are taken, and those of the configuration are known`() {
-        let named = ["tcp://b:7401", "tls://b:7401", "ws://b/", "wss://b/", "http://b", "https://b", "tls://own:7401", "tls://alt:1"]
-            .map { Self.address($0) }
+        let named = [
+            "tcp://b:7401", "tls://b:7401", "ws://b/", "wss://b/", "http://b", "https://b", "tls://own:7401",
+            "tls://alt:1",
+        ]
+        .map { Self.address($0) }
         func targets(_ configure: (inout ListenerConfiguration) -> Void) -> [GatewayTarget] {
             var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
             configure(&configuration)
@@ -133,7 +139,9 @@ struct MovingTests {
 
     // MARK: Moving
 
-    @Test mutating func `a listener that is asked to move stays for a while, and goes on at the first that was named`() throws {
+    @Test mutating func `a listener that is asked to move stays for a while, and goes on at the first that was named`()
+        throws
+    {
         var machine = self.joined([self.b, self.c], gateways: 2)
         let stay = machine.askedToMove(within: .seconds(5), to: [], now: local(20), jitter: &self.jitter)
         let at = local(20) + (try #require(stay))
@@ -144,8 +152,8 @@ struct MovingTests {
             Issue.record("\(machine.state)")
             return
         }
-        let next = try #require(self.next(&machine))
-        #expect(next.target == self.b && next.at == at)
+        let next = self.next(&machine)
+        #expect(next?.target == self.b && next?.at == at)
     }
 
     @Test func `listeners leave evenly over the time, and spread over the addresses that came with the request`() {
@@ -170,14 +178,16 @@ struct MovingTests {
         #expect(targets.count == 4 && targets.values.allSatisfy { (400...600).contains($0) }, "\(targets)")
     }
 
-    @Test mutating func `one whose connection ends before its time keeps to it, and so does one whose network changes`() throws {
+    @Test mutating func `one whose connection ends before its time keeps to it, and so does one whose network changes`()
+        throws
+    {
         var machine = self.joined([self.b])
         let stay = machine.askedToMove(within: .seconds(60), to: [], now: local(20), jitter: &self.jitter)
         let at = local(20) + (try #require(stay))
         self.lose(&machine, at: 20)
         _ = machine.networkChanged(isAvailable: true, now: local(20), jitter: &self.jitter)
-        let next = try #require(self.next(&machine))
-        #expect(next.target == self.b && next.at == at)
+        let next = self.next(&machine)
+        #expect(next?.target == self.b && next?.at == at)
     }
 
     @Test mutating func `being asked again changes nothing, and one that knows of no other stays`() throws {
@@ -188,7 +198,9 @@ struct MovingTests {
         #expect(machine.nextDeadline == deadline)
         var alone = self.joined([])
         #expect(alone.askedToMove(within: .seconds(5), to: [], now: local(20), jitter: &self.jitter) == nil)
-        #expect(alone.askedToMove(within: .seconds(5), to: [.configured(0)], now: local(20), jitter: &self.jitter) == nil)
+        #expect(
+            alone.askedToMove(within: .seconds(5), to: [.configured(0)], now: local(20), jitter: &self.jitter) == nil
+        )
         #expect(alone.nextDeadline == nil)
     }
 
@@ -214,7 +226,9 @@ struct MovingTests {
 
     // MARK: With the whole listener
 
-    private func head(_ bench: CoreBench, at sequence: UInt64, _ addresses: [String], within: Duration = .zero) -> Notice {
+    private func head(_ bench: CoreBench, at sequence: UInt64, _ addresses: [String], within: Duration = .zero)
+        -> Notice
+    {
         .head(
             position(sequence),
             sent: gateway(0),
@@ -233,7 +247,8 @@ struct MovingTests {
         // A break of the time between.
         _ = try bench.publish("b2", [content("c")], start: gateway(120), at: gateway(0.1))
         bench.connect()
-        guard case .join(let join)? = bench.sent.last(where: { if case .join = $0.kind { true } else { false } })?.kind else {
+        guard case .join(let join)? = bench.sent.last(where: { if case .join = $0.kind { true } else { false } })?.kind
+        else {
             Issue.record("no join")
             return
         }
@@ -258,7 +273,9 @@ struct MovingTests {
             pushed: true,
             alternatives: [Self.address("wss://b/"), Self.address("tcp://c:7401"), Self.address("tcp://b:7401")]
         )
-        bench.receive(.reply(ListenerReply(requestID: asked.id, gatewayTime: gateway(0), body: .joined(joined)).encoded()))
+        bench.receive(
+            .reply(ListenerReply(requestID: asked.id, gatewayTime: gateway(0), body: .joined(joined)).encoded())
+        )
         bench.receive(self.head(bench, at: 0, []))
         bench.advance(to: 0.1)
         #expect(bench.actions.contains { if case .connect(attempt: 2, gateway: self.c) = $0 { true } else { false } })

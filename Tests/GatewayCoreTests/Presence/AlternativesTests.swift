@@ -73,7 +73,10 @@ struct AlternativesTests {
         let six = Alternatives(own: 1, alive: try self.beats(2...7, addresses: 3)).addresses(for: .random())
         #expect(six.count == 15, "the sixth one would be told in part")
         for place in stride(from: 0, to: 15, by: 3) {
-            #expect(Set(six[place..<place + 3].map { $0.description.dropLast(5) }).count == 1, "those of a gateway are together")
+            #expect(
+                Set(six[place..<place + 3].map { $0.description.dropLast(5) }).count == 1,
+                "those of a gateway are together"
+            )
         }
     }
 

@@ -27,7 +27,8 @@ struct MovingListenerTests {
         while stage.listener.phase == .waiting { try stage.wakeAtDeadline() }
     }
 
-    @Test func `one that is asked to move leaves within the time, and joins another gateway with its position`() throws {
+    @Test func `one that is asked to move leaves within the time, and joins another gateway with its position`() throws
+    {
         var stage = try Stage(push: true)
         stage.gateway.alternatives = try self.addresses(["second", "third"])
         try stage.join()
