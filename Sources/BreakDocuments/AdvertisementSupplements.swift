@@ -13,6 +13,8 @@ extension JSONFields {
     ///   - key: the member.
     ///   - path: of this object.
     ///   - read: reads one, at its path.
+    /// - Returns: them, in their order.
+    /// - Throws: where the member is no list, or one of them is wrong.
     func list<Value>(
         _ key: String,
         path: String,

@@ -70,7 +70,11 @@ package struct NoticeDocument: GatewayDocument {
             .optional("endMode", .oneOf(EndMode.wordList)),
             .optional("cancelReason", .oneOf(CancelReason.wordList)),
             .optional("trace", .text, "As the header `traceparent` has it."),
-            .optional("move", .document(MoveRequest.self), "In a head only: the gateway is about to stop, and others go on."),
+            .optional(
+                "move",
+                .document(MoveRequest.self),
+                "In a head only: the gateway is about to stop, and others go on."
+            ),
         ]
     )
 
@@ -244,18 +248,20 @@ package struct BatchDocument: GatewayDocument {
         package var captions: [CaptionFileDocument]?
         package var mezzanines: [MediaFile]?
 
-        package static let documentDescription = DocumentDescription(fields: [
-            DocumentField("id", .text),
-            DocumentField("title", .text),
-            DocumentField("description", .text),
-            DocumentField("advertiser", .text),
-            DocumentField("durationMs", .count),
-            .optional("skipOffsetMs", .count),
-            DocumentField("media", .array(of: .document(MediaFile.self))),
-            .optional("clickThroughUrl", .text),
-            .optional("banner", .document(Banner.self)),
-            DocumentField("trackers", .array(of: .document(Tracker.self))),
-        ] + Self.supplementFields)
+        package static let documentDescription = DocumentDescription(
+            fields: [
+                DocumentField("id", .text),
+                DocumentField("title", .text),
+                DocumentField("description", .text),
+                DocumentField("advertiser", .text),
+                DocumentField("durationMs", .count),
+                .optional("skipOffsetMs", .count),
+                DocumentField("media", .array(of: .document(MediaFile.self))),
+                .optional("clickThroughUrl", .text),
+                .optional("banner", .document(Banner.self)),
+                DocumentField("trackers", .array(of: .document(Tracker.self))),
+            ] + Self.supplementFields
+        )
     }
 
     package var gatewayUs: Int64

@@ -9,7 +9,8 @@ import Testing
 struct VASTSupplementsTests {
     private static func verification(_ vendor: String, parameters: String = "", resources: Int = 1) -> String {
         let code = String(
-            repeating: "<JavaScriptResource apiFramework='omid' browserOptional='true'>https://v.example/a.js</JavaScriptResource>",
+            repeating:
+                "<JavaScriptResource apiFramework='omid' browserOptional='true'>https://v.example/a.js</JavaScriptResource>",
             count: resources
         )
         return """
@@ -43,7 +44,8 @@ struct VASTSupplementsTests {
         let ad = try Documents.onlyAd(
             Documents.ad(
                 media: media,
-                inLinear: "<Icons>\(Self.icon("AdChoices", "xPosition='right' yPosition='12' offset='00:00:01' duration='00:00:05'"))</Icons>",
+                inLinear:
+                    "<Icons>\(Self.icon("AdChoices", "xPosition='right' yPosition='12' offset='00:00:01' duration='00:00:05'"))</Icons>",
                 inInLine: """
                     \(viewable)<AdServingId>serving-1</AdServingId>
                     <AdVerifications>\(Self.verification("a.com-omid", parameters: "{\"k\": 1}"))
@@ -57,7 +59,9 @@ struct VASTSupplementsTests {
         #expect(ad.verifications.map(\.vendor) == ["a.com-omid", "b.com"])
         #expect(ad.verifications.map(\.parameters) == ["{\"k\": 1}", nil])
         #expect(ad.verifications[0].notExecuted.map(\.url) == ["https://v.example/no?[REASON]"])
-        #expect(ad.verifications[0].resources[0].isBrowserOptional && ad.verifications[0].resources[0].kind == .javaScript)
+        #expect(
+            ad.verifications[0].resources[0].isBrowserOptional && ad.verifications[0].resources[0].kind == .javaScript
+        )
         #expect(ad.verifications[1].resources[0].kind == .executable(type: "application/zip"))
         #expect(ad.verifications.map(\.resources[0].apiFramework) == ["omid", "x"])
         #expect(
@@ -125,7 +129,10 @@ struct VASTSupplementsTests {
                 switch limit {
                 case "universalIDsPerAdMax":
                     Documents.ad()
-                        .replacing("</Linear>", with: "</Linear>" + many("<UniversalAdId idRegistry='r'>v</UniversalAdId>"))
+                        .replacing(
+                            "</Linear>",
+                            with: "</Linear>" + many("<UniversalAdId idRegistry='r'>v</UniversalAdId>")
+                        )
                 case "iconsPerAdMax": Documents.ad(inLinear: "<Icons>\(many(Self.icon("a")))</Icons>")
                 case "verificationsPerAdMax":
                     Documents.ad(inInLine: "<AdVerifications>\(many(Self.verification("a")))</AdVerifications>")
@@ -147,7 +154,8 @@ struct VASTSupplementsTests {
                 }
             let ad = try Documents.onlyAd(document)
             let found = [
-                ad.universalIDs.count, ad.icons.count, ad.verifications.count, ad.captionFiles.count, ad.mezzanines.count,
+                ad.universalIDs.count, ad.icons.count, ad.verifications.count, ad.captionFiles.count,
+                ad.mezzanines.count,
                 ad.verifications.first?.resources.count ?? 0,
             ]
             #expect(found.contains(maximum) && found.allSatisfy { $0 <= maximum }, "\(found)")
@@ -184,7 +192,10 @@ struct VASTSupplementsTests {
             "first",
             Chain.wrapper("second", inWrapper: wrapper("outer", icons: Self.icon("A") + Self.icon("outer")))
         )
-        chain.serve("second", Chain.wrapper("third", inWrapper: wrapper("inner", icons: Self.icon("outer", "xPosition='7'"))))
+        chain.serve(
+            "second",
+            Chain.wrapper("third", inWrapper: wrapper("inner", icons: Self.icon("outer", "xPosition='7'")))
+        )
         chain.serve(
             "third",
             Documents.ad(

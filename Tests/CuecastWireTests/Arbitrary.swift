@@ -209,7 +209,9 @@ extension SeededGenerator {
             return icon
         }
         supplements.captions = self.list(0...2) { .init(url: $0.url(), type: $0.words(), language: $0.words()) }
-        supplements.mezzanines = self.list(0...2) { .init(url: $0.url(), type: $0.words(), width: $0.number(0...UInt32.max)) }
+        supplements.mezzanines = self.list(0...2) {
+            .init(url: $0.url(), type: $0.words(), width: $0.number(0...UInt32.max))
+        }
         return supplements
     }
 

@@ -119,11 +119,11 @@ extension VASTAdReader {
     mutating func mezzanines(of linear: MarkupElement) -> [AdMediaFile] {
         let elements = linear.children(named: "MediaFiles").flatMap { $0.children(named: "Mezzanine") }
         let few = self.first(self.limits.mezzaninesPerAdMax, of: elements, .mezzaninesPerAdMax)
-        return self.take { gleaner in 
+        return self.take { gleaner in
             few.compactMap { element in
                 VASTLinear.plainFile(element, type: gleaner.mediaType(element, "type"), gleaner: &gleaner)
             }
-         }
+        }
     }
 
     /// The first of some elements; further ones are left out by a limit.

@@ -100,9 +100,13 @@ public struct AdvertisementDescription: Hashable, Sendable {
     public var universalIDs: [AdContent.UniversalID]
     /// The identifier of this serving, as the ad server gave it.
     public var adServingID: String?
-    /// Code of third parties that measures how the ad is seen and heard; at most 16. The app decides whether it runs any.
+    /// Code of third parties that measures how the ad is seen and heard; at most 16.
+    ///
+    /// The app decides whether it runs any.
     public var verifications: [AdVerification]
-    /// Icons of industry programmes to show over the ad; at most 8. One without a picture is left out.
+    /// Icons of industry programmes to show over the ad; at most 8.
+    ///
+    /// One without a picture is left out.
     public var icons: [AdIcon]
     /// The captions of the ad; at most 32.
     public var captionFiles: [AdCaptionFile]

@@ -37,11 +37,10 @@ package struct PlayerAddress: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     package let scheme: Scheme
 
-    /// Reads an address.
+    /// Reads an address; `nil` where it is none, or has a scheme of a later version.
     ///
     /// - Parameter text: printable ASCII without a space, a comma, a quote, a fragment, or the name of a user; at most
     ///   `addressBytesMax` bytes.
-    /// - Returns: `nil` where it is none, or has a scheme of a later version.
     package init?(_ text: String) {
         guard text.utf8.count <= WireLimits.addressBytesMax,
             let scheme = Scheme.allCases.first(where: { text.hasPrefix("\($0.rawValue)://") }),

@@ -74,5 +74,7 @@ package struct Alternatives: Hashable, Sendable {
         .map(\.each)
     }
 
-    private static func bytes(of word: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
+    private static func bytes(of word: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+    }
 }

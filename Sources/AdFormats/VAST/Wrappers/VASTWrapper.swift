@@ -134,7 +134,9 @@ extension VASTWrapper {
         ad.errorURLs = wrappers.flatMap(\.errorURLs) + content.errorURLs
         ad.clickThrough = content.clickThrough ?? clickThrough
         ad.viewability = viewability + content.viewability
-        ad.verifications = Array((content.verifications + verifications).prefix(max(0, options.limits.verificationsPerAdMax)))
+        ad.verifications = Array(
+            (content.verifications + verifications).prefix(max(0, options.limits.verificationsPerAdMax))
+        )
         // Of several icons of one programme the one closest to the ad is shown (VAST 4.3 section 3.11).
         for further in icons.reversed() {
             let known = Set(ad.icons.compactMap { $0.program?.lowercased() })
