@@ -24,6 +24,7 @@ import footprint  # noqa: F401  registers its row
 import growth  # noqa: F401  registers its rows
 import simulations  # noqa: F401  registers its rows
 import event_listeners  # noqa: F401  registers its rows
+import schedules  # noqa: F401  registers its rows
 import shared_figures  # noqa: F401  registers its rows
 import web_sockets  # noqa: F401  registers its rows
 from load_tool import LoadTool

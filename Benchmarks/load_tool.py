@@ -94,8 +94,11 @@ class LoadTool:
         return parsed(done.stdout, command)
 
     def requests(self, kind, requests, *, broadcast=None, connections, seconds, warmup, bare=False, record=None,
-                 tokens=None, expect=None):
-        """Closed loop, one request in flight on each connection. `expect`: acknowledgements in a second for which deliveries are fetched first."""
+                 tokens=None, expect=None, variants=None):
+        """Closed loop, one request in flight on each connection.
+
+        `expect`: acknowledgements in a second for which deliveries are fetched first. `variants`: of the break, with `default`.
+        """
         arguments = ["requests", "--requests", requests, "--connections", connections, "--kind", kind,
                      "--duration", duration(seconds), "--warmup", duration(warmup)]
         arguments += ["--broadcast", broadcast] if broadcast else []
@@ -103,6 +106,7 @@ class LoadTool:
         arguments += ["--record", record] if record else []
         arguments += ["--listener-token-file", tokens] if tokens else []
         arguments += ["--expect", expect] if expect else []
+        arguments += ["--variants", variants] if variants else []
         # Deliveries for all that will be acknowledged are fetched first, which may take longer than the measurement.
         report = self._run(arguments, 60 + 6 * (seconds + warmup))
         if report.get("lost") or any(report.get("refused", {}).values()):

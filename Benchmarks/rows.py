@@ -66,7 +66,8 @@ PACE = ("seconds", "soak", "ahead")
 # Of the rows those that show the machinery: pairs, a bare program on either side, memory, a line in the table each.
 SMOKE_ROWS = ("burst-1000", "batch-100", "memory", "single-notice-send", "burst-1000-send", "memory-used", "joins-18000", "stalled", "viewers", "soak", "growth-waiting", "growth-readers", "growth-connections",
               "tls-notice-1000", "tls-batch-100", "tls-memory", "tls-handshakes", "token-joins",
-              "websocket-notice-1000", "websocket-batch-100", "websocket-memory", "shared-append", "shared-notice")
+              "websocket-notice-1000", "websocket-batch-100", "websocket-memory", "schedule-put", "schedule-filling", "variants-batch",
+              "shared-append", "shared-notice")
 
 ROWS = {}
 

@@ -173,7 +173,7 @@ struct DryRunTests {
 
     @Test(arguments: [
         ("?fill=60s", "The parameter break is missing."),
-        ("?break=Noon&fill=60s", ""),
+        ("?break=no%20spaces&fill=60s", ""),
         ("?break=b", "Give fill, fillExactly or duration."),
         ("?break=b&duration=0s", "duration must be more than 0s and at most 6h, which are 21600s."),
         ("?break=b&duration=21601s", "duration must be more than 0s and at most 6h, which are 21600s."),
@@ -329,6 +329,8 @@ struct DryRunTests {
         let headers = try await self.headers()
         var parts = try await self.parts()
         parts.configuration.plansMax = 2
+        // Tokens are checked there too, while the reports are held.
+        parts.configuration.readersMax = 8
         parts.books.beforeReport = { await barrier.pass() }
         let body = Self.apart([Self.ad("a")])
         try await parts.serve { [metrics = parts.metrics] peer in

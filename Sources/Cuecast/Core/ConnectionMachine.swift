@@ -95,7 +95,9 @@ struct ConnectionMachine: Sendable {
     }
 
     /// When `due(now:jitter:)` has something to do.
-    var nextDeadline: LocalInstant? { earlier(self.stateDeadline, self.connection.moveAt) }
+    var nextDeadline: LocalInstant? { earlier(self.stateDeadline, self.moveDeadline) }
+
+    private var moveDeadline: LocalInstant? { self.isConnected ? self.connection.moveAt : nil }
 
     private var stateDeadline: LocalInstant? {
         switch self.state {
@@ -392,7 +394,7 @@ struct ConnectionMachine: Sendable {
     /// Does what its time has come for.
     mutating func due(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         guard let deadline = self.nextDeadline, deadline <= now else { return [] }
-        if let moveAt = self.connection.moveAt, moveAt <= now {
+        if let moveAt = self.moveDeadline, moveAt <= now {
             return self.lose(reason: .sentAway(Self.moveSentence), now: now, jitter: &jitter)
         }
         switch self.state {

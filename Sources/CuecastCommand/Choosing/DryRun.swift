@@ -5,6 +5,7 @@ import AdServers
 import ArgumentParser
 import BreakDocuments
 import BreakPlanning
+import BreakScheduling
 import CommandSupport
 import CuecastBroadcast
 import CuecastWire

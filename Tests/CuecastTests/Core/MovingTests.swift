@@ -224,6 +224,16 @@ struct MovingTests {
         #expect(machine.resume(now: local(21)) == [.connect(attempt: 2, gateway: .configured(0))])
     }
 
+    @Test mutating func `a client that was asked to move and stops, or is refused, moves no more`() {
+        for ends in [{ $0.stop() }, { $0.refuse(reason: "no") }] as [(inout ConnectionMachine) -> [ConnectionMachine.Action]] {
+            var machine = self.joined([self.b])
+            _ = machine.askedToMove(within: .seconds(5), to: [], now: local(20), jitter: &self.jitter)
+            #expect(ends(&machine) == [.disconnect])
+            #expect(machine.nextDeadline == nil)
+            #expect(machine.due(now: local(100), jitter: &self.jitter) == [])
+        }
+    }
+
     // MARK: With the whole listener
 
     private func head(_ bench: CoreBench, at sequence: UInt64, _ addresses: [String], within: Duration = .zero)
