@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import BreakPlanning
 import BreakScheduling
 import CuecastBroadcast
 import Testing

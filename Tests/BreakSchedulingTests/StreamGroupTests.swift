@@ -180,11 +180,11 @@ struct StreamGroupTests {
     }
 
     @Test func `a group that starts now is the same publication when it is published again`() async throws {
-        #expect(StreamGroup.nowLeadMilliseconds == 2_000)
+        #expect(GroupTiming.nowLeadMilliseconds == 2_000)
         let group = Self.group([0, 1_500, -2_000])
         let gateway = Gateway(refusing: ["s2"])
         let clock = Date(timeIntervalSince1970: Double(Self.now) / 1_000)
-        let start = StreamGroup.Start.after(StreamGroup.nowLeadMilliseconds)
+        let start = GroupTiming.Start.after(GroupTiming.nowLeadMilliseconds)
         let first = try await group.publish(at: start, to: gateway) { clock }.get()
         #expect(first.time == Self.now + 2_000 && Self.new(first.outcomes) == ["s0", "s1"])
         let before = await gateway.breaks

@@ -73,8 +73,8 @@ struct SharedLogBackupTests {
         }
         var random = RandomBooks(SeededGenerator(for: "shared-log-backup"))
         let acknowledgements = try random.postings(lane: 0, count: 7).enumerated()
-            .map { number, posting in
-                let offset = self.base + UInt64(number) + 1
+            .map { [base] number, posting in
+                let offset = base + UInt64(number) + 1
                 return LoggedRecord(
                     offset: offset,
                     previous: identity.preceding(offset, in: Books.lane),

@@ -225,7 +225,8 @@ struct MovingTests {
     }
 
     @Test mutating func `a client that was asked to move and stops, or is refused, moves no more`() {
-        for ends in [{ $0.stop() }, { $0.refuse(reason: "no") }] as [(inout ConnectionMachine) -> [ConnectionMachine.Action]] {
+        typealias End = (inout ConnectionMachine) -> [ConnectionMachine.Action]
+        for ends in [{ $0.stop() }, { $0.refuse(reason: "no") }] as [End] {
             var machine = self.joined([self.b])
             _ = machine.askedToMove(within: .seconds(5), to: [], now: local(20), jitter: &self.jitter)
             #expect(ends(&machine) == [.disconnect])
