@@ -98,11 +98,12 @@ struct VASTWriterTests {
             // As the writer sorts them.
             var resources = random.list(1...2) { random -> AdVerification.Resource in
                 let type: String = random.pick(["x/\"y", ""])
-                return AdVerification.Resource(url: Self.url(&random), kind: .executable(type: type))
+                let url = Self.url(&random)
+                return AdVerification.Resource(url: url, kind: .executable(type: type), apiFramework: "<o>")
             }
             resources += random.list(0...2) { random -> AdVerification.Resource in
                 var resource = AdVerification.Resource(url: Self.url(&random))
-                resource.apiFramework = random.maybe { $0.pick(["omid", "<o>"]) }
+                resource.apiFramework = random.pick(["omid", "<o>"])
                 resource.isBrowserOptional = random.bool()
                 return resource
             }

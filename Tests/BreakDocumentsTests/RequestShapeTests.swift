@@ -99,6 +99,7 @@ struct RequestShapeTests {
         case .flag: "true"
         case .count: "7"
         case .text(_, WireLimits.urlBytesMax): "\"https://a.example/b\""
+        case .text where ["x", "y"].contains(name): "\"7\""
         case .text: name == "attribute" ? "\"device\"" : name == "type" ? "\"audio/mpeg\"" : "\"a\""
         case .word(let words): "\"\(words[0])\""
         case .base64: "\"AAAA\""

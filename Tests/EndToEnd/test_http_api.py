@@ -585,6 +585,12 @@ class HTTPExamples(unittest.TestCase):
                     self.assertIn(str(status), operation["responses"], answer)
                     self.assertLess(status, 400, answer)
 
+    #: What a parameter needs beside it, and what it takes the place of.
+    LEAP = {"leap": "streams", "stream": "radio1"}
+    GOES_WITH = {"hold": {"cued": "true"}, "provider": {"leap": "streams"}, "eventStart": LEAP | {"eventEnd": "2099-01-01T00:00:00Z"},
+                 "eventEnd": LEAP | {"eventEnd": "2099-01-01T00:00:00Z"}, "eventTitle": LEAP}
+    INSTEAD_OF = {"in": "at", "fillExactly": "fill"}
+
     def test_each_alternative_is_answered_as_described(self):
         count = 0
         for path, method, operation in self.operations():
@@ -594,11 +600,13 @@ class HTTPExamples(unittest.TestCase):
                 self.prepare(operation, stream)
                 parameters = self.given(operation, stream, alternative["name"])
                 parameters.pop(("_HLS_primary_id", "query"), None)
-                if alternative["name"] == "hold":
-                    parameters["cued", "query"] = "true"
+                for name, value in self.GOES_WITH.get(alternative["name"], {}).items():
+                    parameters[name, "query"] = value
+                parameters.pop((self.INSTEAD_OF.get(alternative["name"]), "query"), None)
                 body = None
-                if operation["operationId"] in ("publishBreak", "putList"):
-                    kind = "application/xml" if alternative["in"] == "query" else "application/json"
+                if operation["operationId"] in ("publishBreak", "putList", "dryRun"):
+                    hasVAST = alternative["in"] == "query" and operation["operationId"] != "dryRun"
+                    kind = "application/xml" if hasVAST else "application/json"
                     example = operation["requestBody"]["content"][kind]["example"]
                     body = (kind, (example if isinstance(example, str) else json.dumps(example)).encode())
                 with self.subTest(operation["operationId"], parameter=alternative["name"]):

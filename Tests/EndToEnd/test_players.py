@@ -199,7 +199,10 @@ class VASTDocuments(unittest.TestCase):
             rich.trackers.add(event=event, url=f"https://track.example.com/{event}")
         verification = rich.verifications.add(vendor="company.com-omid", parameters="{\"a\": \"]]> & <b>\"}")
         verification.resources.add(url="https://verify.example.com/omid.js", api_framework="omid", browser_optional=True)
-        verification.resources.add(url="https://verify.example.com/code.zip", executable=True, type="application/zip")
+        verification.resources.add(url="https://verify.example.com/code.zip", executable=True, type="application/zip", api_framework="native")
+        # No player can run what names no framework.
+        verification.resources.add(url="https://verify.example.com/none.js")
+        rich.verifications.add(vendor="none.example").resources.add(url="https://verify.example.com/none.js")
         verification.trackers.add(event="verificationNotExecuted", url="https://verify.example.com/no?[REASON]")
         icon = rich.icons.add(program="AdChoices", image_url="https://cdn.example.com/i.png", width=60, height=20, x_position="right",
                               y_position="7", offset_ms=0, duration_ms=5_000, target_url="https://example.com/choices")
@@ -222,6 +225,7 @@ class VASTDocuments(unittest.TestCase):
         self.assertEqual(len(tree.fromstring(whole).findall(VAST + "Ad")), 2)
         self.assertEqual(self.check(whole), "")
         inline = tree.fromstring(whole).find(VAST + "Ad").find(VAST + "InLine")
+        self.assertNotIn(b"none.js", whole)
         for path, text in (
                 ("AdServingId", "serving-17"), ("ViewableImpression/Viewable", "https://track.example.com/viewable"),
                 ("ViewableImpression/NotViewable", "https://track.example.com/notViewable"),

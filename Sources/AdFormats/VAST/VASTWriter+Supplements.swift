@@ -16,10 +16,16 @@ extension VAST {
         }
     }
 
+    /// Without code whose framework is not said: players cannot run it (section 3.17.1, `apiFramework`).
     static func writeVerifications(of ad: AdContent, to writer: inout MarkupWriter) {
-        guard !ad.verifications.isEmpty else { return }
+        let verifications = ad.verifications.compactMap { verification -> AdVerification? in
+            var whole = verification
+            whole.resources = verification.resources.filter { $0.apiFramework != nil }
+            return whole.resources.isEmpty ? nil : whole
+        }
+        guard !verifications.isEmpty else { return }
         writer.element("AdVerifications") { writer in
-            for verification in ad.verifications { Self.write(verification, to: &writer) }
+            for verification in verifications { Self.write(verification, to: &writer) }
         }
     }
 

@@ -282,12 +282,18 @@ package enum AdvertisementField: Int, MessageField {
     case clickThroughURL = 8
     case banner = 9
     case trackers = 10
+    case universalIds = 11
+    case adServingID = 12
+    case verifications = 13
+    case icons = 14
+    case captions = 15
+    case mezzanines = 16
 
     @inlinable package var type: MessageFieldType {
         switch self {
-        case .id, .title, .description, .advertiser, .clickThroughURL: .text
+        case .id, .title, .description, .advertiser, .clickThroughURL, .adServingID: .text
         case .durationMs, .skipOffsetMs: .uint32
-        case .media, .banner, .trackers: .message
+        case .media, .banner, .trackers, .universalIds, .verifications, .icons, .captions, .mezzanines: .message
         }
     }
 }

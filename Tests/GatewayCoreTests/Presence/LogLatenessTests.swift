@@ -102,7 +102,7 @@ struct LogLatenessTests {
         #expect(most.alarm == nil)
         hear(5, 3, applied: 100, at: 12)
         let other = look(101, at: 12)
-        #expect(other.alarm?.hasPrefix("The gateway 0000000000000005 at tcp://192.0.2.5:7401 lacks 1 records") == true)
+        #expect(other.alarm?.hasPrefix("The gateway 0000000000000005 at tcp://192.0.2.5:7401 lacks 1 record ") == true)
         #expect(other.own == .init() && other.limits == [.gatewayLateAfter])
         hear(5, 4, applied: 101, at: 13)
         let over = look(101, at: 13)

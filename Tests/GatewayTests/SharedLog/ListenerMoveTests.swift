@@ -148,14 +148,15 @@ struct ListenerMoveTests {
     @Test func `listeners that do not move hold the stop up for the time and a second`() async throws {
         let within = Duration.milliseconds(200)
         try await self.run(advertises: "tcp://one:7401") { one in
-            let began = try await self.run(advertises: "tcp://two:7401", moveWithin: within) { two in
+            // A listener that is not held is closed.
+            let (began, listener) = try await self.run(advertises: "tcp://two:7401", moveWithin: within) { two in
                 try await until("they know each other") { two.metrics.value(.alternativeGateways) == 1 }
                 let listener = try await self.listener(at: two)
                 _ = try await listener.joinPushed()
-                return ContinuousClock.now
+                return (ContinuousClock.now, listener)
             }
             #expect(ContinuousClock.now - began >= within + ListenerMove.graceAfter)
-            _ = one
+            _ = (one, listener)
         }
     }
 

@@ -73,7 +73,7 @@ struct SnapshotTests {
         #expect(fault(LogIdentity())?.contains("of the log") == true)
         #expect(fault(LogIdentity(logID: self.identity.logID))?.contains("another epoch") == true)
         #expect(fault(self.identity, chunks: SnapshotLimits.chunksMax) == nil)
-        #expect(fault(self.identity, chunks: SnapshotLimits.chunksMax + 1)?.contains("chunksMax") == true)
+        #expect(fault(self.identity, chunks: SnapshotLimits.chunksMax + 1)?.contains("snapshotChunksMax") == true)
         #expect(fault(self.identity, chunks: 0) != nil)
         #expect(fault(self.identity, offset: 0) != nil)
     }

@@ -136,7 +136,7 @@ struct LoadReportTests {
             }
         }
         for count in [
-            "connected", "handshakes", "connections_lost", "joined", "pushed", "fell_back", "rejoined", "left",
+            "connected", "handshakes", "connections_lost", "joined", "pushed", "fell_back", "rejoined", "moved", "left",
             "notices", "heads",
             "notices_recovered",
             "notices_missed_while_stalled", "batches", "batch_bytes", "acknowledgements", "outcomes", "published",
