@@ -208,7 +208,7 @@ package struct SharedLogMark: Hashable, Sendable {
                 in: directory.path
             )
         }
-        let lost = Self.lost(in: directory, of: identity)
+        let lost = Self.lost(in: directory, countedIn: before.epoch, of: identity)
         do {
             let folder =
                 try LedgerReplacement.asideFolder(in: directory)
@@ -239,19 +239,29 @@ package struct SharedLogMark: Hashable, Sendable {
         }
     }
 
-    /// The records that the ledger has counted, and that were not there when the newest epoch began.
-    private static func lost(in directory: StoreDirectory, of identity: LogIdentity) -> [Lane: UInt64]? {
-        guard FileManager.default.fileExists(atPath: directory.file(StoreDirectory.ledgerFile)),
+    /// The records that the ledger has counted, and that were not there when a later epoch began.
+    ///
+    /// - Parameters:
+    ///   - directory: of the ledger. The ledger of a shared log does not know the epochs.
+    ///   - epoch: the one that the ledger counted; `nil`: the first one.
+    ///   - identity: of the log now.
+    /// - Returns: `nil` where the ledger cannot be read, or the restored log does not know the epoch.
+    private static func lost(
+        in directory: StoreDirectory,
+        countedIn epoch: Epoch?,
+        of identity: LogIdentity
+    ) -> [Lane: UInt64]? {
+        let place = epoch.map { epoch in identity.epochs.firstIndex { $0.number == epoch.number } } ?? 0
+        guard let place, FileManager.default.fileExists(atPath: directory.file(StoreDirectory.ledgerFile)),
+            let known = LogIdentity(logID: identity.logID, epochs: Array(identity.epochs[...place])),
             let ledger = try? SQLiteLedger.openFile(in: directory)
         else { return nil }
         defer { try? ledger.close() }
-        return try? ledger.read { database in
-            guard let known = try StoreIdentity.read(database) else { return nil }
-            return try LedgerSchema.appliedOffsets(database)
-                .reduce(into: [Lane: UInt64]()) { lost, lane in
-                    let last = identity.current.last(of: lane.key)
-                    lost[lane.key] = known.count(after: last, through: lane.value, in: lane.key)
-                }
+        let later = identity.epochs[(place + 1)...]
+        guard let applied = try? ledger.read({ try LedgerSchema.appliedOffsets($0) }) else { return nil }
+        return applied.reduce(into: [:]) { lost, lane in
+            let last = later.map { $0.last(of: lane.key) }.min() ?? lane.value
+            lost[lane.key] = known.count(after: last, through: lane.value, in: lane.key)
         }
     }
 
