@@ -589,7 +589,7 @@ class HTTPExamples(unittest.TestCase):
     LEAP = {"leap": "streams", "stream": "radio1"}
     GOES_WITH = {"hold": {"cued": "true"}, "provider": {"leap": "streams"}, "eventStart": LEAP | {"eventEnd": "2099-01-01T00:00:00Z"},
                  "eventEnd": LEAP | {"eventEnd": "2099-01-01T00:00:00Z"}, "eventTitle": LEAP}
-    INSTEAD_OF = {"in": "at", "fillExactly": "fill"}
+    INSTEAD_OF = {"in": ("at",), "fillExactly": ("fill", "fillAtLeast")}
 
     def test_each_alternative_is_answered_as_described(self):
         count = 0
@@ -602,7 +602,8 @@ class HTTPExamples(unittest.TestCase):
                 parameters.pop(("_HLS_primary_id", "query"), None)
                 for name, value in self.GOES_WITH.get(alternative["name"], {}).items():
                     parameters[name, "query"] = value
-                parameters.pop((self.INSTEAD_OF.get(alternative["name"]), "query"), None)
+                for name in self.INSTEAD_OF.get(alternative["name"], ()):
+                    parameters.pop((name, "query"), None)
                 body = None
                 if operation["operationId"] in ("publishBreak", "putList", "dryRun"):
                     hasVAST = alternative["in"] == "query" and operation["operationId"] != "dryRun"

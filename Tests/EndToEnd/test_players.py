@@ -199,7 +199,7 @@ class VASTDocuments(unittest.TestCase):
             rich.trackers.add(event=event, url=f"https://track.example.com/{event}")
         verification = rich.verifications.add(vendor="company.com-omid", parameters="{\"a\": \"]]> & <b>\"}")
         verification.resources.add(url="https://verify.example.com/omid.js", api_framework="omid", browser_optional=True)
-        verification.resources.add(url="https://verify.example.com/code.zip", executable=True, type="application/zip", api_framework="native")
+        verification.resources.add(url="https://verify.example.com/code.zip", executable=True, type="application/zip", api_framework="omid")
         # No player can run what names no framework.
         verification.resources.add(url="https://verify.example.com/none.js")
         rich.verifications.add(vendor="none.example").resources.add(url="https://verify.example.com/none.js")
@@ -252,7 +252,7 @@ class VASTDocuments(unittest.TestCase):
         self.assertEqual(text.count('<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'), 1)
         identified = '<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'
         for what, wrong, fault in (
-                ("an id in another place", text.replace(identified, "", 1).replace("<Linear", identified + "<Linear", 1),
+                ("an id in another place", (identified + "<Linear").join(text.replace(identified, "", 1).rsplit("<Linear", 1)),
                  "/VAST/Ad/InLine/Creatives/Creative: the order is UniversalAdId, Linear (3.7)"),
                 ("no id", text.replace(identified, "", 1), "UniversalAdId is there 0 times (3.7)"),
                 ("no registry", text.replace(' idRegistry="unknown"', "", 1), "the attribute idRegistry is missing (3.7.1)"),
