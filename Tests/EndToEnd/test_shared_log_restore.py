@@ -274,9 +274,18 @@ class SharedLogRestoreRefusals(RestoreCase):
         self.reports_agree([gateway], "three", {"played": 1})
 
         # A record is lost: there is no backup of such a log.
+        self.assertEqual(gateway.stop(), 0)
         client.api("STREAM.MSG.DELETE.cuecast-breaks", seq=2)
         self.assertIn("has no record 1", cluster("backup", "--servers", servers.addresses, "--to", servers.folder + "/no", code=65))
         self.assertFalse(os.path.exists(servers.folder + "/no"))
+
+        # A stream is lost, and the other one has records of gateways: the same backup does not fill it again.
+        client.api("STREAM.DELETE.cuecast-acknowledgements-0")
+        shown = {each["lane"]: each.get("head") for each in status(servers)["streams"]}
+        self.assertGreater(shown["breaks"], again["base"])
+        self.assertIsNone(shown["acknowledgements/0"])
+        self.assertIn("gateways have used it since", self.restored(servers, folder, code=65))
+        self.assertIn("error", json.loads(client.ask("$JS.API.STREAM.INFO.cuecast-acknowledgements-0")))
 
 
 class SharedLogRestoreInterrupted(RestoreCase):
@@ -321,7 +330,8 @@ class SharedLogRestoreInterrupted(RestoreCase):
             self.fail("it was never under way when it was killed")
         self.assertIn("a restore of the log did not end", self.does_not_start(gateway, servers))
         self.assertTrue(any("a restore of the log did not end" in each for each in status(servers)["faults"]))
-        for command in (["verify", "--data-dir", gateway.folder + "/data"], ["cluster", "backup", "--to", servers.folder + "/half"]):
+        for command in (["verify", "--data-dir", gateway.folder + "/data"], ["cluster", "backup", "--to", servers.folder + "/half"],
+                        ["forget", "--session", "0123456789abcdef" * 2], ["forget", "--continue"]):
             done = subprocess.run([BINARY, *command, "--servers", servers.addresses], capture_output=True, text=True,
                                   timeout=max(PATIENCE, 120))
             self.assertEqual(done.returncode, 65, done.stderr)

@@ -66,6 +66,29 @@ struct LogIdentityTests {
         ] { #expect(LogIdentity(logID: id, epochs: epochs) == nil) }
     }
 
+    @Test func `a restore of an older backup goes on above an earlier one of a newer backup`() throws {
+        let log = LogIdentity(logID: LogID(high: 1, low: 2), epoch: 11)
+        let older: [Lane: UInt64] = [self.lane: 30, .breaks: 7]
+        let now = Timestamp(microseconds: 1_795_840_567_123_456)
+        let one = try #require(log.restored(heads: older, at: now, epoch: 12))
+        let newer: [Lane: UInt64] = [self.lane: one.current.base + 40, .breaks: one.current.base + 3]
+        let two = try #require(one.restored(heads: newer, at: now + .seconds(60), epoch: 13))
+        let three = try #require(log.restored(heads: older, at: now + .seconds(120), epoch: 14))
+        #expect(one.current.base + 40 < two.current.base && two.current.base < three.current.base)
+    }
+
+    @Test func `a restore passes what the clock does not explain by one step more`() throws {
+        let log = LogIdentity(logID: LogID(high: 1, low: 2), epoch: 11)
+        let now = Timestamp(microseconds: 1_795_840_567_123_456)
+        let least = EventLogLimits.offsetFloor(at: now) + EventLogLimits.epochOffsetStep
+        for (head, base) in [
+            (0, least), (least - 1, least), (least, least + EventLogLimits.epochOffsetStep),
+            (least + 1, least + 1 + EventLogLimits.epochOffsetStep),
+        ] {
+            #expect(log.restored(heads: [self.lane: head], at: now, epoch: 12)?.current.base == base)
+        }
+    }
+
     @Test func `the id of a log is written with all its digits`() {
         #expect(LogID(high: 0xAB, low: 1).description == "00000000000000ab0000000000000001")
         #expect(LogID.random() != LogID.random())

@@ -80,6 +80,7 @@ struct LogRestoreTests {
         for refused in [
             await self.refusal { _ = try await JetStreamLog.open(access, names: names) },
             await self.refusal { _ = try await StoredLog.open(access, names: names) },
+            await self.refusal { _ = try await LogForgetting.open(access, names: names) },
         ] {
             #expect(refused.contains("a restore of the log did not end"), "\(refused)")
         }
@@ -234,6 +235,63 @@ struct LogRestoreTests {
             #expect(
                 await self.refusal { _ = try await self.made(servers, names, each) }.contains("there is a log already")
             )
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Lane.breaks, Lane.acknowledgements(0), "gateways have used it since"),
+            (Lane.acknowledgements(0), Lane.breaks, "gateways have used it since"),
+            (nil, Lane.acknowledgements(0), "it was lost or went back since"),
+            (nil, Lane.breaks, "it was lost or went back since"),
+        ] as [(Lane?, Lane, String)]
+    )
+    func `a restored log that lost a stream is not filled again`(
+        _ used: Lane?,
+        _ lost: Lane,
+        _ sentence: String
+    ) async throws {
+        let servers = try NATSServers.alone.get()
+        let access = servers.access
+        let (first, names) = (LogNames.random(), LogNames.random())
+        _ = try await makeLog(on: servers, first)
+        let log = try await openLog(on: servers, first)
+        for number in 1...4 as ClosedRange<UInt8> {
+            for lane in LogNames.lanes { _ = try await log.append([number], to: lane) }
+        }
+        await log.close()
+        let kept = try await self.kept(servers, first)
+        let identity = try await self.restore(kept, servers, names)
+        var heads = kept.heads
+        if let used {
+            let log = try await openLog(on: servers, names)
+            heads[used] = try await log.append([5], to: used)
+            await log.close()
+            #expect(heads[used] == identity.current.base + 1)
+        }
+        try await blocking {
+            var code = jsErrCode(0)
+            let connection = try NATSConnection(access)
+            let status = unsafe js_DeleteStream(connection.context, names.stream(of: lost), nil, &code)
+            try NATSCall.check(status, "js_DeleteStream")
+        }
+
+        // The other lane is shown as it is.
+        let states = try await blocking { try LogCluster(NATSConnection(access), names: names).states() }
+        #expect(states.map(\.lane) == LogNames.lanes)
+        for state in states { #expect(state.head == (state.lane == lost ? nil : heads[state.lane])) }
+
+        let again = try #require(kept.identity.restored(heads: kept.heads, at: self.now + .seconds(60)))
+        for wanted in [again, identity] {
+            #expect(await self.refusal { _ = try await self.made(servers, names, wanted) }.contains(sentence))
+        }
+        // Nothing was made in its place.
+        let error = await #expect(throws: NATSError.self) {
+            try await blocking { try NATSConnection(access).facts(of: names.stream(of: lost), in: names, lane: lost) }
+        }
+        guard case .noStream = error else {
+            Issue.record("\(String(describing: error))")
+            return
         }
     }
 

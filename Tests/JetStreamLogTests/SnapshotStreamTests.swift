@@ -58,10 +58,16 @@ struct SnapshotStreamTests {
             try await archive.removeOld(of: identity.logID)
             #expect(try await archive.board(of: left, in: identity).rules == board.rules)
             let newest = try await blocking {
-                try LogCluster(NATSConnection(access), names: names).newestSnapshot(of: identity.logID)
+                try LogCluster(NATSConnection(access), names: names).newestSnapshot(of: identity)
             }
             #expect(newest == left.manifest)
         }
+        // The same log after a restore: those of the epoch before are of no use to it.
+        let restored = identity.continued(epoch: identity.epoch ^ 1, base: 1 << 32, last: [.breaks: 1])
+        let none = try await blocking {
+            try LogCluster(NATSConnection(access), names: names).newestSnapshot(of: restored)
+        }
+        #expect(none == nil)
         #expect(try await archive.list().entries.count == SnapshotLimits.kept)
     }
 }

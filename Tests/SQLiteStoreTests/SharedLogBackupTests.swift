@@ -323,6 +323,76 @@ struct SharedLogBackupTests {
         #expect(isThere(path + "/ledger.sqlite"))
     }
 
+    @Test func `a gateway follows restores of an older backup, of a newer one, and of the older one again`() throws {
+        let log = LogIdentity()
+        let directory = try StoreDirectory(path: self.directory.fresh())
+        #expect(try SharedLogMark(of: log, prefix: "cuecast").take(directory))
+        let older: [Lane: UInt64] = [.breaks: 5]
+        let one = try #require(log.restored(heads: older, at: self.now))
+        let newer: [Lane: UInt64] = [.breaks: one.current.base + 100]
+        let two = try #require(one.restored(heads: newer, at: self.now + .seconds(60)))
+        let three = try #require(log.restored(heads: older, at: self.now + .seconds(120)))
+        for identity in [one, two, three] {
+            let mark = SharedLogMark(of: identity, prefix: "cuecast")
+            #expect(try mark.leaveEarlierEpoch(directory, of: identity) != nil)
+            #expect(try !mark.take(directory))
+        }
+    }
+
+    @Test func `a file that cannot be read is told as an error of the backup, and others stay what they are`()
+        async throws
+    {
+        struct Full: Error {}
+        let folder = self.directory.fresh()
+        _ = try await self.make(ServersLog(self.identity, self.records), in: folder)
+        let backup = try await SharedLogBackup.open(folder)
+        await #expect(throws: Full.self) {
+            try await backup.forEachPortion(of: .breaks, after: 0) { _ in throw Full() }
+        }
+        backup.close()
+        let asked = await #expect(throws: BackupError.self) {
+            try await backup.forEachPortion(of: .breaks, after: 0) { _ in }
+        }
+        let compared = await #expect(throws: BackupError.self) {
+            let shared = ServersLog(self.identity, self.records)
+            _ = try await backup.compare(with: shared, through: backup.heads) { _, _ in }
+        }
+        for error in [asked, compared] {
+            guard case .failed = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test func `nothing is read behind the first difference`() async throws {
+        func page(behind offset: UInt64, count: UInt64) -> [LoggedRecord] {
+            (offset + 1...offset + count).map { LoggedRecord(offset: $0, bytes: [UInt8(truncatingIfNeeded: $0)]) }
+        }
+        var (asked, equal): ([UInt64], [UInt64]) = ([], [])
+        for wrong in [25, 2_000] as [UInt64] {
+            (asked, equal) = ([], [])
+            let difference = try await RecordComparison.firstDifference(
+                of: .breaks,
+                after: 2,
+                through: 42,
+                source: { offset in
+                    asked.append(offset)
+                    return page(behind: offset, count: 10)
+                },
+                shared: { page(behind: $0, count: 7) },
+                isSame: { $0.bytes == $1.bytes && $0.offset != wrong },
+                equal: { pairs in equal += pairs.map(\.1.offset) }
+            )
+            if wrong == 25 {
+                #expect(difference == "the lane breaks has another record 25 at the servers, or none")
+                #expect(asked == [2, 12, 22] && equal == Array(3...24))
+            } else {
+                #expect(difference == nil && asked == [2, 12, 22, 32] && equal == Array(3...42))
+            }
+        }
+    }
+
     @Test func `a gateway says how many records it had counted that the backup does not have`() async throws {
         let log = InMemoryEventLog()
         var random = RandomBooks(SeededGenerator(for: "lost-records"))

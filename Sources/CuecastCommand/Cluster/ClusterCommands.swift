@@ -396,7 +396,7 @@ enum ClusterAccess {
 extension ClusterState.Snapshots {
     /// Asks the servers.
     init(_ cluster: LogCluster, _ names: LogNames, _ identity: LogIdentity) throws(NATSError) {
-        let (facts, newest) = (try cluster.snapshots(), try cluster.newestSnapshot(of: identity.logID))
+        let (facts, newest) = (try cluster.snapshots(), try cluster.newestSnapshot(of: identity))
         self.init(
             stream: names.snapshotStream,
             bytes: facts.bytes,

@@ -24,7 +24,8 @@ struct ClusterRestore: AsyncParsableCommand {
             keys stay.
 
             Exit codes: 0 done, 1 the servers have other records than the backup (delete the streams, and begin again), 64 usage, \
-            65 the backup is damaged, or there is another log, 69 the servers do not answer, or this machine's clock is wrong.
+            65 the backup is damaged, there is another log, or gateways have used this one, 69 the servers do not answer, the \
+            backup's file cannot be read, or this machine's clock is wrong.
 
             Example: cuecast cluster restore --from /mnt/backup/2026-11-28 --servers nats://a:4222,nats://b:4222,nats://c:4222
             """
@@ -60,12 +61,18 @@ struct ClusterRestore: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await self.options.read()
+        let backup: SharedLogBackup
         do {
-            let backup = try await SharedLogBackup.open(self.from)
-            defer { backup.close() }
+            backup = try await SharedLogBackup.open(self.from)
+        } catch {
+            complain("nothing was restored: \(error)")
+            throw BackupExit.code(error)
+        }
+        defer { backup.close() }
+        do {
             try self.say(try await ClusterAccess.telling { try await self.restore(backup, settings) })
         } catch let error as BackupError {
-            complain("nothing was restored: \(error)")
+            complain("the restore did not end: \(error)")
             throw BackupExit.code(error)
         } catch let error as VerificationError {
             complain("\(error)")
@@ -103,20 +110,26 @@ struct ClusterRestore: AsyncParsableCommand {
             records: Dictionary(uniqueKeysWithValues: backup.heads.map { ("\($0.key)", $0.value) }),
             copy: backup.filesToCopy
         )
+        // All lanes are looked at before the first record is stored.
+        var heads: [Lane: UInt64] = [:]
+        for lane in SharedLogBackup.lanes {
+            let head = try await target.head(of: lane)
+            guard head <= backup.heads[lane] ?? 0 else {
+                complain("nothing was restored: the log was restored before, and gateways have used it since")
+                throw CommandExit.badData
+            }
+            heads[lane] = head
+        }
         // The last record comes when all others were compared: without it no gateway opens the log.
         var ends = backup.heads
         if let last = backup.last {
-            document.before = try await target.head(of: last.lane) >= last.offset
+            document.before = heads[last.lane] ?? 0 >= last.offset
             if !document.before { ends[last.lane] = identity.preceding(last.offset, in: last.lane) }
         }
         let line = ProgressLine()
         defer { line.end() }
         for lane in SharedLogBackup.lanes {
-            let (head, end) = (try await target.head(of: lane), ends[lane] ?? 0)
-            guard head <= backup.heads[lane] ?? 0 else {
-                complain("nothing was restored: the log was restored before, and gateways have used it since")
-                throw CommandExit.badData
-            }
+            let (head, end) = (heads[lane] ?? 0, ends[lane] ?? 0)
             try await self.store(backup, lane, after: head, through: end, to: target, line)
         }
         document.differences = try await self.differences(backup, settings, through: ends, line)

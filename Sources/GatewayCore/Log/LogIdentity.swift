@@ -128,8 +128,11 @@ package struct LogIdentity: Hashable, Sendable {
         return next
     }
 
-    /// The same history after a restore, by the rule of a restore on this machine: what was given out after the backup was made is not
-    /// known any more, so a new epoch goes on above all that the backup knows, and above what the clock allows.
+    /// The same history after a restore: what was given out after the backup was made is not known any more, so a new epoch goes on above
+    /// all that the backup knows, and above what the clock allows.
+    ///
+    /// The base is one step above the clock's floor, whatever the backup: so a later restore has a higher one, also where its backup is
+    /// older. Only what is already there, which the clock does not explain, is passed by one step more.
     ///
     /// - Parameters:
     ///   - heads: the newest record of each lane in the backup.
@@ -142,7 +145,9 @@ package struct LogIdentity: Hashable, Sendable {
         epoch: UInt64 = .random(in: 1 ... .max)
     ) -> LogIdentity? {
         let floor = EventLogLimits.offsetFloor(at: now)
-        let base = ([floor, self.current.base] + heads.values).reduce(0, max) + EventLogLimits.epochOffsetStep
+        let known = heads.values.reduce(self.current.base, max)
+        let least = floor + EventLogLimits.epochOffsetStep
+        let base = known < least ? least : known + EventLogLimits.epochOffsetStep
         guard floor > 0, base + EventLogLimits.epochOffsetStep <= EventLogLimits.offsetsPerLaneMax else { return nil }
         return self.continued(epoch: epoch, base: base, last: heads)
     }

@@ -15,56 +15,25 @@ extension LogCluster {
     ///   - key: of the hashes of forgotten sessions; `nil`: there are none.
     ///   - replicas: how many servers keep each stream.
     /// - Returns: the identity: that of the earlier try where there was one.
-    /// - Throws: `unusable` where there is another log under the prefix; `refused` where the servers cannot.
+    /// - Throws: `unusable` where there is another log under the prefix, where gateways have used this one, or where it has lost a stream
+    ///   since; `refused` where the servers cannot.
     package func makeRestored(
         _ identity: LogIdentity,
         key: ForgottenSessions.Key?,
         replicas: Int
     ) throws(NATSError) -> LogIdentity {
-        guard self.connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
-            throw .unusable(
-                "the server takes messages of \(self.connection.payloadBytesMax) bytes at most: set max_payload to"
-                    + " \(JetStreamLimits.payloadBytesMin) or more"
-            )
-        }
+        let beginning = try self.beginning()
         var known: LogIdentity?
-        var missing: [Lane] = []
-        var empty: [Lane] = []
         for lane in LogNames.lanes {
-            do throws(NATSError) {
-                guard let begun = try self.begun(lane) else {
-                    empty.append(lane)
-                    continue
-                }
-                guard begun.isSameRestore(as: identity), known == nil || known == begun else {
-                    throw .unusable(self.refusal(of: begun, in: lane))
-                }
-                known = begun
-            } catch {
-                guard case .noStream = error else { throw error }
-                missing.append(lane)
+            guard let begun = beginning.identities[lane] else { continue }
+            guard begun.isSameRestore(as: identity), known == nil || known == begun else {
+                throw .unusable(self.refusal(of: begun, in: lane))
             }
+            known = begun
         }
-        let hasForgotten = try self.hasForgotten()
-        guard !hasForgotten || known != nil else {
-            throw .unusable("the stream \(self.names.forgottenStream) is of a log that is gone: delete it")
-        }
+        if let known { try self.requireInterrupted(known, beginning) }
         let whole = known ?? identity
-        for lane in missing {
-            try self.connection.makeStream(
-                self.names.stream(of: lane),
-                subject: self.names.subject(of: lane),
-                replicas: replicas
-            )
-        }
-        for lane in missing + empty {
-            try self.connection.storeFirst(
-                IdentityRecord(whole, lane: lane).bytes,
-                on: self.names.subject(of: lane),
-                in: self.names.stream(of: lane)
-            )
-        }
-        let made = try self.makeForgotten(of: whole.logID, replicas: replicas, key: key ?? .random())
+        let made = try self.make(whole, on: beginning, replicas: replicas, key: key ?? .random())
         guard key == nil || made == key else {
             throw .unusable("the stream \(self.names.forgottenStream) has another key than the backup: delete it")
         }
@@ -72,18 +41,42 @@ extension LogCluster {
         return whole
     }
 
-    /// Which log the stream of a lane begins with; `nil`: it is empty.
-    private func begun(_ lane: Lane) throws(NATSError) -> LogIdentity? {
-        let stream = self.names.stream(of: lane)
-        let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
-        if let fault = facts.faults.first { throw .unusable("the stream \(stream) \(fault)") }
-        return facts.lastSequence == 0 ? nil : try self.firstRecord(of: lane).identity
+    /// Refuses streams that no try of a restore leaves behind: filled up again, they would be a log that lacks records of gateways, and
+    /// would give out their offsets once more.
+    ///
+    /// - Parameters:
+    ///   - identity: that they begin with.
+    ///   - beginning: the streams as they are.
+    /// - Throws: `unusable` where gateways have used the log, and where a stream is gone or went back.
+    private func requireInterrupted(_ identity: LogIdentity, _ beginning: Beginning) throws(NATSError) {
+        func length(_ lane: Lane) -> UInt64 { beginning.lengths[lane] ?? 0 }
+        func restored(_ lane: Lane) -> UInt64 { LanePlaces(identity, of: lane).restored }
+        for lane in LogNames.lanes where length(lane) > restored(lane) {
+            throw .unusable(
+                "the log was restored before, and gateways have used it since: the stream \(self.names.stream(of: lane)) has"
+                    + " \(length(lane) - restored(lane)) records more than the backup. \(self.advice)"
+            )
+        }
+        // All streams have their first records before any gets another one, and before that of forgotten sessions is made.
+        let hasMore = beginning.hasForgotten || LogNames.lanes.contains { length($0) > 1 }
+        // The last record of the last lane comes when all others are there.
+        let last = (Lane.acknowledgementLanes + [.breaks]).last { identity.current.last(of: $0) > 0 }
+        let isEnded = last.map { length($0) >= restored($0) } ?? false
+        for lane in LogNames.lanes where hasMore && length(lane) == 0 || isEnded && length(lane) < restored(lane) {
+            throw .unusable(
+                "the stream \(self.names.stream(of: lane)) lacks what a restore had stored in it: it was lost or went back"
+                    + " since. \(self.advice)"
+            )
+        }
     }
 
     private func refusal(of begun: LogIdentity, in lane: Lane) -> String {
         "there is a log already: the stream \(self.names.stream(of: lane)) is of the log \(begun.logID) in the epoch"
-            + " \(String(begun.epoch, radix: 16)). Delete the streams of \(self.names.prefix) where nothing in them is"
-            + " needed, or name another prefix"
+            + " \(String(begun.epoch, radix: 16)). \(self.advice)"
+    }
+
+    private var advice: String {
+        "Delete the streams of \(self.names.prefix) where nothing in them is needed, or name another prefix"
     }
 
     /// Refuses the sessions again that were forgotten before the backup: no record of the backup names them.

@@ -31,8 +31,14 @@ extension LogCluster {
         try self.connection.facts(of: self.names.snapshotStream, subject: self.names.snapshotSubjects)
     }
 
-    /// The newest whole snapshot of a log; `nil`: there is none.
-    package func newestSnapshot(of logID: LogID) throws(NATSError) -> SnapshotManifest? {
+    /// The newest whole snapshot of a log.
+    ///
+    /// Those of an epoch before a restore may be left in the stream: no gateway begins from them.
+    ///
+    /// - Parameter identity: of the log, with its epoch.
+    /// - Returns: its manifest; `nil`: there is none.
+    /// - Throws: `noStream` where the log has no stream of snapshots, and `noAnswer`.
+    package func newestSnapshot(of identity: LogIdentity) throws(NATSError) -> SnapshotManifest? {
         var newest: SnapshotManifest?
         var next: UInt64 = 1
         while case let found = try self.connection.messages(
@@ -42,7 +48,9 @@ extension LogCluster {
             bytesMax: JetStreamLimits.bytesPerQuestionMax,
             on: self.names.snapshotManifests
         ), let last = found.last {
-            newest = found.compactMap { SnapshotManifest($0.bytes) }.last { $0.logID == logID } ?? newest
+            newest =
+                found.compactMap { SnapshotManifest($0.bytes) }
+                .last { $0.logID == identity.logID && $0.epoch == identity.epoch } ?? newest
             next = last.sequence + 1
         }
         return newest

@@ -44,59 +44,91 @@ package struct LogCluster: Sendable {
     /// - Returns: the identity.
     /// - Throws: `unusable` where there is a log already; `refused` where the servers cannot.
     package func make(replicas: Int) throws(NATSError) -> LogIdentity {
-        guard self.connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
-            throw .unusable(
-                "the server takes messages of \(self.connection.payloadBytesMax) bytes at most: set max_payload to"
-                    + " \(JetStreamLimits.payloadBytesMin) or more"
-            )
+        // Its first record alone is of the identity.
+        let beginning = try self.beginning(lengthMax: 1)
+        guard Set(beginning.identities.values).count <= 1 else {
+            throw .unusable("the streams of \(self.names.prefix) are of different logs")
         }
-        var identity: LogIdentity?
-        var missing: [Lane] = []
-        var empty: [Lane] = []
+        guard !beginning.isWhole || !beginning.hasForgotten else {
+            throw .unusable("there is a log already under the prefix \(self.names.prefix)")
+        }
+        let whole = beginning.identities.values.first ?? LogIdentity()
+        _ = try self.make(whole, on: beginning, replicas: replicas, key: .random())
+        return whole
+    }
+
+    /// The streams of a log that are there before it is made, or of an earlier try.
+    struct Beginning {
+        /// The newest message of each stream; a lane without a stream has none.
+        fileprivate(set) var lengths: [Lane: UInt64] = [:]
+        /// That streams begin with, as far as they have a message.
+        fileprivate(set) var identities: [Lane: LogIdentity] = [:]
+        /// Whether the stream about forgotten sessions has its first message: it gets it after all lanes have theirs.
+        fileprivate(set) var hasForgotten = false
+
+        /// Whether all lanes have their first record.
+        var isWhole: Bool { self.identities.count == LogNames.lanes.count }
+    }
+
+    /// Looks at what is there, and makes nothing.
+    ///
+    /// - Parameter lengthMax: the most messages that a stream may have.
+    /// - Returns: the streams as they are.
+    /// - Throws: `unusable` where that is no log, or has more; `noAnswer`.
+    func beginning(lengthMax: UInt64 = .max) throws(NATSError) -> Beginning {
+        try self.connection.requirePayload()
+        var beginning = Beginning()
         for lane in LogNames.lanes {
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
                 if let fault = facts.faults.first { throw .unusable("the stream \(stream) \(fault)") }
-                guard facts.lastSequence <= 1 else { throw .unusable("there is a log already: \(stream) has records") }
-                if facts.lastSequence == 1 {
-                    let known = try self.firstRecord(of: lane).identity
-                    guard identity == nil || identity == known else {
-                        throw .unusable("the streams of \(self.names.prefix) are of different logs")
-                    }
-                    identity = known
-                } else {
-                    empty.append(lane)
+                guard facts.lastSequence <= lengthMax else {
+                    throw .unusable("there is a log already: \(stream) has records")
                 }
+                beginning.lengths[lane] = facts.lastSequence
+                if facts.lastSequence > 0 { beginning.identities[lane] = try self.firstRecord(of: lane).identity }
             } catch {
                 guard case .noStream = error else { throw error }
-                missing.append(lane)
             }
         }
-        let hasForgotten = try self.hasForgotten()
-        guard !missing.isEmpty || !empty.isEmpty || !hasForgotten else {
-            throw .unusable("there is a log already under the prefix \(self.names.prefix)")
-        }
-        guard !hasForgotten || identity != nil else {
+        beginning.hasForgotten = try self.hasForgotten()
+        guard !beginning.hasForgotten || !beginning.identities.isEmpty else {
             throw .unusable("the stream \(self.names.forgottenStream) is of a log that is gone: delete it")
         }
-        let whole = identity ?? LogIdentity()
-        for lane in missing {
+        return beginning
+    }
+
+    /// Makes the streams that are missing, and writes the identity into those that are empty.
+    ///
+    /// - Parameters:
+    ///   - identity: of the log.
+    ///   - beginning: the streams as they are.
+    ///   - replicas: how many servers keep each stream.
+    ///   - key: of the hashes of forgotten sessions, where there is none yet.
+    /// - Returns: the key that the log has.
+    /// - Throws: `refused` where the servers cannot; `unusable` where the stream about forgotten sessions is of another log.
+    func make(
+        _ identity: LogIdentity,
+        on beginning: Beginning,
+        replicas: Int,
+        key: ForgottenSessions.Key
+    ) throws(NATSError) -> ForgottenSessions.Key {
+        for lane in LogNames.lanes where beginning.lengths[lane] == nil {
             try self.connection.makeStream(
                 self.names.stream(of: lane),
                 subject: self.names.subject(of: lane),
                 replicas: replicas
             )
         }
-        for lane in missing + empty {
+        for lane in LogNames.lanes where beginning.identities[lane] == nil {
             try self.connection.storeFirst(
-                IdentityRecord(whole, lane: lane).bytes,
+                IdentityRecord(identity, lane: lane).bytes,
                 on: self.names.subject(of: lane),
                 in: self.names.stream(of: lane)
             )
         }
-        _ = try self.makeForgotten(of: whole.logID, replicas: replicas)
-        return whole
+        return try self.makeForgotten(of: identity.logID, replicas: replicas, key: key)
     }
 
     func hasForgotten() throws(NATSError) -> Bool {
@@ -181,20 +213,16 @@ package struct LogCluster: Sendable {
     }
 
     /// How each stream is.
+    ///
+    /// - Returns: each lane by itself: one that is gone does not hide the others.
     package func states() -> [LaneState] {
-        let identity: LogIdentity?
-        do throws(NATSError) {
-            identity = try self.identity()
-        } catch {
-            identity = nil
-        }
-        return LogNames.lanes.map { lane in
-            let places = identity.map { LanePlaces($0, of: lane) }
+        LogNames.lanes.map { lane in
             let stream = self.names.stream(of: lane)
             do throws(NATSError) {
                 let facts = try self.connection.facts(of: stream, in: self.names, lane: lane)
                 let standIns = try StandIns(self.connection, names: self.names, followed: .max)
                     .look(at: facts, of: lane)
+                let places = self.places(of: lane)
                 return LaneState(
                     lane: lane,
                     stream: stream,
@@ -215,6 +243,15 @@ package struct LogCluster: Sendable {
                     error: error
                 )
             }
+        }
+    }
+
+    /// Where the records of a lane stand; `nil`: its stream does not begin with an identity, or does not answer.
+    private func places(of lane: Lane) -> LanePlaces? {
+        do throws(NATSError) {
+            return LanePlaces(try self.firstRecord(of: lane).identity, of: lane)
+        } catch {
+            return nil
         }
     }
 }

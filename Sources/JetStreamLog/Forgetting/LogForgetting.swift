@@ -50,15 +50,28 @@ package final class LogForgetting: Sendable {
 
     private init(_ connection: NATSConnection, names: LogNames) throws(NATSError) {
         // An election may be under way: a server was just lost.
-        self.identity = try PatientCall.answered { () throws(NATSError) in
+        let identity = try PatientCall.answered { () throws(NATSError) in
             try LogCluster(connection, names: names).identity()
         }
+        for lane in LogNames.lanes {
+            let facts = try PatientCall.answered { () throws(NATSError) in
+                try connection.facts(of: names.stream(of: lane), in: names, lane: lane)
+            }
+            try LanePlaces(identity, of: lane).requireFinished(at: facts.lastSequence)
+        }
+        self.identity = identity
         self.connection = connection
         self.names = names
         self.orders = ForgettingOrders(connection, names: names, of: self.identity.logID)
     }
 
     /// Opens a log that `LogCluster` has made.
+    ///
+    /// - Parameters:
+    ///   - access: where the servers are, and the operator's key.
+    ///   - names: of the log.
+    /// - Returns: the log.
+    /// - Throws: where there is no such log, its streams do not begin with its identity, or a restore did not end.
     package static func open(_ access: NATSAccess, names: LogNames) async throws(NATSError) -> LogForgetting {
         try await NATSCall.onThreadOfItsOwn { () throws(NATSError) in
             try LogForgetting(NATSConnection(access), names: names)

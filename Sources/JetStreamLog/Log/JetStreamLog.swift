@@ -74,12 +74,7 @@ package final class JetStreamLog: EventLog {
         doubtfulFor: Duration,
         followed: UInt64
     ) throws(NATSError) {
-        guard connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
-            throw .unusable(
-                "the server takes messages of \(connection.payloadBytesMax) bytes at most: set max_payload to"
-                    + " \(JetStreamLimits.payloadBytesMin) or more"
-            )
-        }
+        try connection.requirePayload()
         let cluster = LogCluster(connection, names: names)
         let identity = try cluster.identity()
         self.identity = identity
@@ -104,7 +99,7 @@ package final class JetStreamLog: EventLog {
             guard facts.firstSequence == 1, try standIns.look(at: facts, of: lane) >= facts.deletedCount else {
                 throw .unusable("messages of the stream \(names.stream(of: lane)) were deleted")
             }
-            if let reason = place.unfinished(at: facts.lastSequence) { throw .unusable(reason) }
+            try place.requireFinished(at: facts.lastSequence)
             guards[lane] = StreamGuard(place, created: facts.created, doubtfulFor: doubtfulFor)
             let follower = LaneFollower(
                 place,

@@ -22,12 +22,7 @@ package final class LogImport: Sendable {
     private let places: [Lane: LanePlaces]
 
     private init(_ connection: NATSConnection, names: LogNames, isRestoring: Bool) throws(NATSError) {
-        guard connection.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
-            throw .unusable(
-                "the server takes messages of \(connection.payloadBytesMax) bytes at most: set max_payload to"
-                    + " \(JetStreamLimits.payloadBytesMin) or more"
-            )
-        }
+        try connection.requirePayload()
         let identity = try LogCluster(connection, names: names).identity()
         guard isRestoring || identity.epochs.count == 1 else {
             throw .unusable(

@@ -36,7 +36,7 @@ package final class StoredLog: InspectedLog {
         for lane in LogNames.lanes.reversed() {
             let (stream, place) = (names.stream(of: lane), LanePlaces(identity, of: lane))
             let last = try connection.facts(of: stream, in: names, lane: lane).lastSequence
-            if !isRestoring, let reason = place.unfinished(at: last) { throw .unusable(reason) }
+            if !isRestoring { try place.requireFinished(at: last) }
             heads[lane] = place.offset(of: last)
             places[lane] = place
         }

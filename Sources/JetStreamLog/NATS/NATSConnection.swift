@@ -118,6 +118,18 @@ import Glibc
     /// The largest message that the server takes, in bytes.
     package var payloadBytesMax: Int { Int(clamping: unsafe natsConnection_GetMaxPayload(self.handle)) }
 
+    /// Refuses a server that does not take the largest record.
+    ///
+    /// - Throws: `unusable`, with the setting to change.
+    func requirePayload() throws(NATSError) {
+        guard self.payloadBytesMax >= JetStreamLimits.payloadBytesMin else {
+            throw .unusable(
+                "the server takes messages of \(self.payloadBytesMax) bytes at most: set max_payload to"
+                    + " \(JetStreamLimits.payloadBytesMin) or more"
+            )
+        }
+    }
+
     /// Whether it is connected now.
     package var isConnected: Bool { unsafe natsConnection_Status(self.handle) == NATS_CONN_STATUS_CONNECTED }
 

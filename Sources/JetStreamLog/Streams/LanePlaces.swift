@@ -81,4 +81,12 @@ struct LanePlaces: Hashable, Sendable {
         return "a restore of the log did not end: the lane \(self.lane) has \(max(1, sequence) - 1) of"
             + " \(self.restored - 1) records; run 'cuecast cluster restore' again with the same backup"
     }
+
+    /// Refuses a lane that a restore did not fill: nothing but the restore itself may use it.
+    ///
+    /// - Parameter sequence: of the newest message.
+    /// - Throws: `unusable`, with what to do.
+    func requireFinished(at sequence: UInt64) throws(NATSError) {
+        if let reason = self.unfinished(at: sequence) { throw .unusable(reason) }
+    }
 }

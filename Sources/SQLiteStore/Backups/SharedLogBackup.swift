@@ -17,9 +17,6 @@ package final class SharedLogBackup: Sendable {
     package static let fileName = "shared-log.sqlite"
     /// All lanes of a log; the breaks come last, so that they are there for all acknowledgements that are.
     package static let lanes = Lane.acknowledgementLanes + [.breaks]
-    /// The most records that are handed over at once.
-    static let recordsMax = 256
-    static let bytesMax = 4 * 1_048_576
 
     package let folder: String
     package let manifest: BackupManifest
@@ -85,7 +82,7 @@ package final class SharedLogBackup: Sendable {
     ///   - offset: begins behind it.
     ///   - last: ends with it; `nil`: with the newest record.
     ///   - body: gets each portion.
-    /// - Throws: where the file cannot be read, and the errors of `body`.
+    /// - Throws: `BackupError` where the file cannot be read, and the errors of `body`.
     package func forEachPortion(
         of lane: Lane,
         after offset: UInt64,
@@ -96,18 +93,30 @@ package final class SharedLogBackup: Sendable {
         var offset = offset
         while offset < end {
             try Task.checkCancellation()
-            let (queue, identity, after) = (self.queue, self.identity, offset)
-            let records = try await StoreFiles.onAnotherThread {
+            let records = try await self.portion(of: lane, after: offset, through: end)
+            try await body(records)
+            offset = records.last?.offset ?? end
+        }
+    }
+
+    /// - Returns: at least one record.
+    /// - Throws: `failed` where the file cannot be read, and `damaged` where it ends before.
+    private func portion(of lane: Lane, after offset: UInt64, through end: UInt64) async throws -> [LoggedRecord] {
+        let (queue, identity) = (self.queue, self.identity)
+        let records: [LoggedRecord]
+        do {
+            records = try await StoreFiles.onAnotherThread {
                 try queue.read { database in
-                    try SharedLogBackupSchema.records(of: lane, after: after, through: end, identity, database)
+                    try SharedLogBackupSchema.records(of: lane, after: offset, through: end, identity, database)
                 }
             }
-            guard let newest = records.last?.offset else {
-                throw BackupError.damaged("\(self.folder)/\(Self.fileName) ends before record \(end) of \(lane)")
-            }
-            try await body(records)
-            offset = newest
+        } catch {
+            throw StoreBackups.backupError(error)
         }
+        guard !records.isEmpty else {
+            throw BackupError.damaged("\(self.folder)/\(Self.fileName) ends before record \(end) of \(lane)")
+        }
+        return records
     }
 
     /// The newest record of the last lane that has any; `nil`: there are no records.
@@ -125,7 +134,7 @@ package final class SharedLogBackup: Sendable {
     ///   - ends: up to which record of each lane.
     ///   - progress: told which record of which lane was compared.
     /// - Returns: the first difference of each lane; none: they are the same.
-    /// - Throws: where one of the logs cannot be read.
+    /// - Throws: `BackupError` where the file cannot be read, and where the servers cannot be.
     package func compare(
         with shared: any InspectedLog,
         after begins: [Lane: UInt64] = [:],
@@ -134,31 +143,27 @@ package final class SharedLogBackup: Sendable {
     ) async throws -> LedgerDifferences {
         var differences = LedgerDifferences()
         for lane in Self.lanes {
-            var others: ArraySlice<LoggedRecord> = []
-            let begin = begins[lane] ?? 0
-            var (read, isRight) = (begin, true)
-            try await self.forEachPortion(of: lane, after: begin, through: ends[lane] ?? 0) { records in
-                for record in records where isRight {
-                    if others.isEmpty {
-                        let portion = try await shared.portion(
-                            of: lane,
-                            after: read,
-                            recordsMax: Self.recordsMax,
-                            bytesMax: Self.bytesMax
-                        )
-                        others = portion.faults.isEmpty ? portion.records[...] : []
-                        read = portion.end ?? read
-                    }
-                    let other = others.popFirst()
-                    isRight =
-                        other?.offset == record.offset && other?.bytes == record.bytes && other?.mark == record.mark
-                    guard isRight else {
-                        differences.add("the lane \(lane) has another record \(record.offset) at the servers, or none")
-                        return
-                    }
+            let end = ends[lane] ?? 0
+            let difference = try await RecordComparison.firstDifference(
+                of: lane,
+                after: begins[lane] ?? 0,
+                through: end,
+                source: { try await self.portion(of: lane, after: $0, through: end) },
+                shared: { offset in
+                    let portion = try await shared.portion(
+                        of: lane,
+                        after: offset,
+                        recordsMax: RecordComparison.recordsMax,
+                        bytesMax: RecordComparison.bytesMax
+                    )
+                    return portion.faults.isEmpty ? portion.records : []
+                },
+                isSame: { $0.bytes == $1.bytes && $0.mark == $1.mark },
+                equal: { pairs in
+                    if let last = pairs.last { progress(lane, last.0.offset) }
                 }
-                progress(lane, records.last?.offset ?? 0)
-            }
+            )
+            if let difference { differences.add(difference) }
         }
         return differences
     }
@@ -219,12 +224,12 @@ enum SharedLogBackupSchema {
                 ORDER BY offset LIMIT ?
                 """,
             arguments: [
-                lane.description, Int64(clamping: offset), Int64(clamping: end), SharedLogBackup.recordsMax,
+                lane.description, Int64(clamping: offset), Int64(clamping: end), RecordComparison.recordsMax,
             ]
         )
         var records: [LoggedRecord] = []
         var size = 0
-        while size < SharedLogBackup.bytesMax, let row = try rows.next() {
+        while size < RecordComparison.bytesMax, let row = try rows.next() {
             let (place, bytes): (Int64, Data) = (row[0], row[4])
             let writer: (origin: Int64?, number: Int64?, at: Int64?) = (row[1], row[2], row[3])
             var mark: AppendMark?

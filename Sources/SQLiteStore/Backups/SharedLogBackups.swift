@@ -114,7 +114,7 @@ package enum SharedLogBackups {
                     of: lane,
                     after: last,
                     recordsMax: Self.recordsPerReadMax,
-                    bytesMax: SharedLogBackup.bytesMax
+                    bytesMax: RecordComparison.bytesMax
                 )
                 guard checked.findings.count == 0, let end = records.last?.offset else {
                     throw BackupError.incomplete(

@@ -23,10 +23,6 @@ import Darwin
 /// if result.isRight { try moving.markMoved(to: mark) }
 /// ```
 package final class MovingLog: Sendable {
-    /// The most records that are handed over at once.
-    private static let recordsMax = 256
-    private static let bytesMax = 4 * 1_048_576
-
     /// All lanes of a log.
     package static let lanes = [Lane.breaks] + Lane.acknowledgementLanes
 
@@ -142,21 +138,27 @@ package final class MovingLog: Sendable {
         var offset = offset
         while offset < end {
             try Task.checkCancellation()
-            let records = try await self.log.records(
-                of: lane,
-                after: offset,
-                recordsMax: Int(clamping: min(end - offset, UInt64(Self.recordsMax))),
-                bytesMax: Self.bytesMax
-            )
-            guard let newest = records.last?.offset else {
-                throw StoreError.damaged(
-                    file: self.directory.file(StoreDirectory.logFile),
-                    reason: "the lane \(lane) has no record \(offset + 1)"
-                )
-            }
+            let records = try await self.portion(of: lane, after: offset, through: end)
             try await body(records)
-            offset = newest
+            offset = records.last?.offset ?? end
         }
+    }
+
+    /// - Returns: at least one record.
+    private func portion(of lane: Lane, after offset: UInt64, through end: UInt64) async throws -> [LoggedRecord] {
+        let records = try await self.log.records(
+            of: lane,
+            after: offset,
+            recordsMax: Int(clamping: min(end - offset, UInt64(RecordComparison.recordsMax))),
+            bytesMax: RecordComparison.bytesMax
+        )
+        guard !records.isEmpty else {
+            throw StoreError.damaged(
+                file: self.directory.file(StoreDirectory.logFile),
+                reason: "the lane \(lane) has no record \(offset + 1)"
+            )
+        }
+        return records
     }
 
     /// Compares the log, its board and the ledger of the directory with the log at the servers.
@@ -201,7 +203,7 @@ package final class MovingLog: Sendable {
         for lane in Self.lanes {
             let (head, own) = (try await shared.head(of: lane), self.heads[lane] ?? 0)
             if head > own { differences.add("the lane \(lane) has \(head) records at the servers, and \(own) here") }
-            differences.add(try await self.compareRecords(of: lane, with: shared, through: min(head, own)) { _, _ in })
+            differences.add(try await self.compareRecords(of: lane, with: shared, through: min(head, own)))
         }
         return differences
     }
@@ -212,40 +214,34 @@ package final class MovingLog: Sendable {
     ///   - lane: which lane.
     ///   - shared: the other log.
     ///   - last: the last record to compare.
-    ///   - body: gets each pair that is equal.
+    ///   - body: gets the pairs that are equal, in order.
     /// - Returns: the first difference: nothing is compared behind it.
     /// - Throws: where one of the logs cannot be read, and the errors of `body`.
     private func compareRecords(
         of lane: Lane,
         with shared: any InspectedLog,
         through last: UInt64,
-        _ body: (LoggedRecord, LoggedRecord) throws -> Void
+        _ body: ([(LoggedRecord, LoggedRecord)]) throws -> Void = { _ in }
     ) async throws -> LedgerDifferences {
+        let checked = CheckedLog(shared, marks: [])
+        let difference = try await RecordComparison.firstDifference(
+            of: lane,
+            after: 0,
+            through: last,
+            source: { try await self.portion(of: lane, after: $0, through: last) },
+            shared: { offset in
+                try await checked.records(
+                    of: lane,
+                    after: offset,
+                    recordsMax: RecordComparison.recordsMax,
+                    bytesMax: RecordComparison.bytesMax
+                )
+            },
+            isSame: { $0.bytes == $1.bytes },
+            equal: body
+        )
         var differences = LedgerDifferences()
-        let source = CheckedLog(shared, marks: [])
-        var others: ArraySlice<LoggedRecord> = []
-        var read: UInt64 = 0
-        try await self.forEachPortion(of: lane, after: 0, through: last) { records in
-            for record in records where differences.count == 0 {
-                if others.isEmpty {
-                    others =
-                        try await
-                        source.records(
-                            of: lane,
-                            after: read,
-                            recordsMax: Self.recordsMax,
-                            bytesMax: Self.bytesMax
-                        )[...]
-                    read = others.last?.offset ?? read
-                }
-                let other = others.popFirst()
-                guard let other, other.offset == record.offset, other.bytes == record.bytes else {
-                    differences.add("the lane \(lane) has another record \(record.offset) at the servers, or none")
-                    return
-                }
-                try body(record, other)
-            }
-        }
+        if let difference { differences.add(difference) }
         return differences
     }
 
@@ -261,11 +257,13 @@ package final class MovingLog: Sendable {
                 differences.add("the lane \(lane) ends at record \(head) at the servers, and at record \(own) here")
             }
             differences.add(
-                try await self.compareRecords(of: lane, with: shared, through: min(head, own)) { record, other in
+                try await self.compareRecords(of: lane, with: shared, through: min(head, own)) { pairs in
                     guard lane == .breaks else { return }
-                    _ = try mine.apply(record)
-                    _ = try others.apply(other)
-                    (_, _) = (mine.takeChanges(), others.takeChanges())
+                    for (record, other) in pairs {
+                        _ = try mine.apply(record)
+                        _ = try others.apply(other)
+                        (_, _) = (mine.takeChanges(), others.takeChanges())
+                    }
                 }
             )
         }
