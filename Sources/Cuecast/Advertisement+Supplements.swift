@@ -133,7 +133,7 @@ extension Advertisement.Icon {
         self.duration = content.duration
         self.alternativeText = content.alternativeText.orNil
         self.targetURL = content.targetURL.orNil
-        self.viewURLs = content.trackers.filter { $0.event == "iconView" }.map(\.url)
-        self.clickURLs = content.trackers.filter { $0.event == "iconClick" }.map(\.url)
+        self.viewURLs = content.trackers.filter { $0.event == AdvertisementContent.Icon.viewEvent }.map(\.url)
+        self.clickURLs = content.trackers.filter { $0.event == AdvertisementContent.Icon.clickEvent }.map(\.url)
     }
 }

@@ -222,7 +222,7 @@ package struct Gateway: Sendable {
                 manager: manager,
                 readiness: common.readiness,
                 metrics: metrics,
-                drainTimeout: configuration.stopMax
+                stopMax: configuration.stopMax
             ),
             ThreadWatchdog(thread: broadcasters.thread, manager: manager, listeners: listeners.service),
         ]

@@ -49,6 +49,7 @@ struct MoveTests {
     private static let texts = [
         "tcp://gw-2.ads.example.org:7401", "tls://192.0.2.7:7401", "tcp://[2001:db8::1]:7401", "ws://gw-2.example",
         "wss://gw-2.example:8443/listen?x=1", "http://gw-2.example", "https://gw-2.example/",
+        "wss://[2001:db8::1]/listen", "https://[2001:db8::1]:65535", "ws://192.0.2.7?x=1:2",
     ]
 
     private func address(_ text: String) throws -> PlayerAddress { try #require(PlayerAddress(text), "\(text)") }
@@ -69,7 +70,11 @@ struct MoveTests {
 
     @Test func `addresses that clients know are read as they are written`() throws {
         for text in Self.texts { #expect(try self.address(text).description == text) }
-        #expect(try Self.texts.map { try self.address($0).scheme } == [.tcp, .tls, .tcp, .ws, .wss, .http, .https])
+        #expect(
+            try Self.texts.map { try self.address($0).scheme } == [
+                .tcp, .tls, .tcp, .ws, .wss, .http, .https, .wss, .https, .ws,
+            ]
+        )
     }
 
     @Test(arguments: [
@@ -77,6 +82,11 @@ struct MoveTests {
         "tls://gw",
         "TCP://gw:7401", "ftp://gw", "ws://", "ws:///path", "http://:80", "https://user@gw", "ws://gw/a b",
         "ws://gw/#part",
+        "wss://gw:99999/", "https://gw:0", "wss://gw:/", "ws://gw:http/", "ws://[x/", "ws://[x]/", "ws://a:b:c/",
+        "ws://::1/",
+        "ws://[::1]x/", "ws://[::1]:/", "wss://gw]/", "http://]:80", "http://1.2.3/", "wss://a..b/", "ws://gw%/",
+        "http://gw!",
+        "ws://\(String(repeating: "a", count: 64))/", "ws://?x=1",
         "ws://gw/\u{7F}", "ws://gw/ä", "ws://gw,ws://other", "ws://gw/\"",
     ]) func `a text that is no address is passed over`(text: String) {
         #expect(PlayerAddress(text) == nil)
@@ -88,7 +98,7 @@ struct MoveTests {
     }
 
     @Test func `an address has its longest length, and is none with one byte more`() throws {
-        let most = "ws://" + String(repeating: "a", count: WireLimits.addressBytesMax - 5)
+        let most = "ws://gw/" + String(repeating: "a", count: WireLimits.addressBytesMax - 8)
         #expect(PlayerAddress(most) != nil && PlayerAddress(most + "a") == nil)
     }
 
@@ -116,7 +126,7 @@ struct MoveTests {
 
     @Test func `a request to move holds the addresses that fit, and its time is cut`() throws {
         // 93 bytes and three more.
-        let long = try (0..<10).map { try self.address("ws://\($0)" + String(repeating: "a", count: 87)) }
+        let long = try (0..<10).map { try self.address("ws://gw/\($0)" + String(repeating: "a", count: 84)) }
         let most = Move(within: .milliseconds(WireLimits.moveMillisecondsMax), addresses: Array(long.prefix(8)))
         #expect(most.addresses.count * 96 == WireLimits.moveAddressesBytesMax)
         #expect(Move(within: .milliseconds(WireLimits.moveMillisecondsMax + 1), addresses: long) == most)

@@ -151,7 +151,7 @@ struct ConfigurationTests {
             ("audit.recordsMax", "1000", "100000000", "999", "100000001"),
             ("tracing.tracesPerSecondMax", "1", "100000", "0", "100001"),
             ("tracing.fileBytesMax", "1048576", "1099511627776", "1048575", "1099511627777"),
-            ("drainTimeout", "0ms", "5m", "8", "301s"),
+            ("drainTimeout", "0ms", "5m", "8", "301s"), ("listeners.moveWithin", "0s", "1m", "-1s", "60001ms"),
             ("ioThreads", "0", "64", "-1", "65"), ("edge.threads", "0", "64", "-1", "65"),
         ]
     )
@@ -168,6 +168,33 @@ struct ConfigurationTests {
             #expect(faults.count == 1)
             #expect(faults.first?.hasPrefix("\(key): it must be a ") == true)
             #expect(faults.first?.hasSuffix("and is \(value)") == true)
+        }
+    }
+
+    @Test func `as many addresses for players are advertised as a beat carries, and each is one`() async throws {
+        let most = (1...WireLimits.advertisedAddressesMax).map { "tls://gw-\($0).example:7401" }
+        let longest = "wss://gw/" + String(repeating: "a", count: WireLimits.addressBytesMax - 9)
+        for value in ["", most.joined(separator: ", "), longest] {
+            #expect(try await self.read(flags: ["listeners.advertised": value]).advertised == value)
+        }
+        let read = try await self.read(flags: ["listeners.advertised": most.joined(separator: ",")])
+        #expect(read.advertisedAddresses.map(\.description) == most)
+
+        let one = "tls://one-more.example:7401"
+        let five = (most + [one]).joined(separator: ",")
+        #expect(
+            await self.faults(flags: ["listeners.advertised": five]) == [
+                "listeners.advertised: it must be at most 4 addresses, and these are 5"
+            ]
+        )
+        for wrong in [
+            "tcp://gw", "gw:7401", "wss://gw:99999/", "ws://[x/", "ws://a:b:c/", "https://me@gw", "udp://gw:1",
+            longest + "a",
+        ] {
+            let faults = await self.faults(flags: ["listeners.advertised": "\(one),\(wrong)"])
+            #expect(faults.count == 1, "\(wrong): \(faults)")
+            #expect(faults.first?.hasPrefix("listeners.advertised: it must be addresses tcp://") == true, "\(faults)")
+            #expect(faults.first?.contains("and \(wrong) is none") == true, "\(faults)")
         }
     }
 

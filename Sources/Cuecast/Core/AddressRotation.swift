@@ -72,9 +72,14 @@ struct AddressRotation: Sendable {
     /// The gateway at the current address asks to go on at another one.
     ///
     /// Those that it named come first: each listener was told another order, while all may have the same configuration.
-    mutating func move() {
-        self.startOver()
+    ///
+    /// - Parameters:
+    ///   - wasSteady: whether the connection had been good for long; if not, it counts as a failure.
+    ///   - jitter: where the randomness of the wait comes from.
+    /// - Returns: How long to wait before the next try.
+    mutating func move(wasSteady: Bool, jitter: inout JitterSource) -> Duration {
         self.current = self.named.first { $0 != self.current } ?? self.next
+        return wasSteady ? .zero : self.wait(fails: true, atLeast: .zero, jitter: &jitter)
     }
 
     private var next: GatewayTarget {
@@ -92,10 +97,14 @@ struct AddressRotation: Sendable {
     ///   - jitter: where the randomness of the wait comes from.
     /// - Returns: How long to wait before the next try.
     mutating func lost(leaves: Bool, atLeast: Duration, jitter: inout JitterSource) -> Duration {
+        if leaves { self.current = self.next }
+        return self.wait(fails: leaves, atLeast: atLeast, jitter: &jitter)
+    }
+
+    private mutating func wait(fails: Bool, atLeast: Duration, jitter: inout JitterSource) -> Duration {
         let count = self.order.count
         var isRoundOver = count == 1
-        if leaves {
-            self.current = self.next
+        if fails {
             self.failures += 1
             isRoundOver = self.failures % count == 0
         }

@@ -39,7 +39,7 @@ struct ConnectionMachine: Sendable {
         /// Whether the network has changed since the gateway last answered: then one request without a reply is enough.
         var isSuspect = false
         var joinedSince: LocalInstant?
-        /// When it is left for another gateway, because this one asks for that.
+        /// When it is left for another gateway, because this one asks for that; once it is lost, when the next may begin at the earliest.
         var moveAt: LocalInstant?
 
         var isOfNoUse: Bool { self.isSuspect || self.unanswered >= ConnectionMachine.unansweredRequestsMax }
@@ -152,11 +152,13 @@ struct ConnectionMachine: Sendable {
     ) -> (actions: [Action], asks: Bool) {
         self.hasNetwork = isAvailable
         switch self.state {
-        case .waiting(_, .sentAway), .idle, .suspended, .refused, .stopped: return ([], false)
+        case .waiting(_, .sentAway) where self.connection.moveAt == nil: return ([], false)
+        case .idle, .suspended, .refused, .stopped: return ([], false)
         case .waiting(let until, let reason):
             // With jitter: a whole town may have its network back in this moment.
             let wait = isAvailable ? jitter.duration(upTo: self.timings.retryDelayFirst) : self.offlineWait(&jitter)
-            let next = now + wait
+            // A client that was asked to move keeps to its moment.
+            let next = max(now + wait, self.connection.moveAt ?? now)
             self.state = .waiting(until: isAvailable ? min(until, next) : max(until, next), reason: reason)
             return ([], false)
         case .connecting(let deadline):
@@ -336,7 +338,8 @@ struct ConnectionMachine: Sendable {
     /// The gateway is about to stop, and asks its listeners to go on at others.
     ///
     /// The connection is left after a random part of `within`, so that not all listeners arrive together. One that is lost before keeps
-    /// to that time too.
+    /// to that time too. Where it has not been good for long, a wait follows as after any failure: so gateways that take joins and ask to
+    /// move at once are tried ever more rarely.
     ///
     /// - Parameters:
     ///   - within: as the gateway says.
@@ -378,16 +381,17 @@ struct ConnectionMachine: Sendable {
         if wasSteady { self.addresses.startOver() }
         let moveAt = self.connection.moveAt
         self.connection = Connection()
+        self.connection.moveAt = moveAt
         self.joins.reset()
-        if let moveAt {
-            self.addresses.move()
-            let offline = self.hasNetwork ? .zero : self.offlineWait(&jitter)
-            self.state = .waiting(until: max(moveAt, now + offline), reason: .sentAway(Self.moveSentence))
-            return [.disconnect]
-        }
-        let wait = self.addresses.lost(leaves: leaves || !wasSteady, atLeast: atLeast, jitter: &jitter)
-        let offlineWait = self.hasNetwork ? .zero : self.offlineWait(&jitter)
-        self.state = .waiting(until: now + max(wait, offlineWait), reason: reason)
+        let wait =
+            moveAt == nil
+            ? self.addresses.lost(leaves: leaves || !wasSteady, atLeast: atLeast, jitter: &jitter)
+            : self.addresses.move(wasSteady: wasSteady, jitter: &jitter)
+        let next = now + max(wait, self.hasNetwork ? .zero : self.offlineWait(&jitter))
+        self.state = .waiting(
+            until: max(next, moveAt ?? next),
+            reason: moveAt == nil ? reason : .sentAway(Self.moveSentence)
+        )
         return [.disconnect]
     }
 
@@ -417,6 +421,7 @@ struct ConnectionMachine: Sendable {
         self.attempt += 1
         self.connection.hasToken = false
         self.connection.isSuspect = false
+        self.connection.moveAt = nil
         self.state = .connecting(deadline: now + self.timings.connectTimeout)
         return [.connect(attempt: self.attempt, gateway: self.addresses.current)]
     }

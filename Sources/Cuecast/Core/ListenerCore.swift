@@ -12,8 +12,7 @@ internal import CuecastWire
 /// `ListenerCore+Journal.swift`.
 struct ListenerCore: Sendable {
     enum Action: Sendable {
-        /// Make connection number `attempt` to the gateway's address number `gateway`; what it says comes back with
-        /// the first number.
+        /// Make connection number `attempt` to the address `gateway`; what it says comes back with that number.
         case connect(attempt: Int, gateway: GatewayTarget)
         /// Give up the current connection.
         case disconnect

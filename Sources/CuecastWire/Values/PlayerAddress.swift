@@ -7,7 +7,7 @@
 /// PlayerAddress("tcp://gw-2.ads.example.org:7401")?.scheme  // .tcp
 /// ```
 ///
-/// It is checked as far as it is passed on: a client's transport checks the rest.
+/// Scheme, host and port are checked; of the path only that it can be passed on, and a client's transport checks the rest.
 package struct PlayerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The transport of an address, and whether it is encrypted.
     ///
@@ -26,8 +26,17 @@ package struct PlayerAddress: Hashable, Sendable, CustomStringConvertible {
         /// The same by TLS.
         case https
 
-        /// Whether an address must say its port.
-        fileprivate var needsPort: Bool { self == .tcp || self == .tls }
+        /// The port of an address that says none (RFC 6455 section 3, RFC 9110 section 4.2); `nil`: it must say one.
+        fileprivate var usualPort: Int? {
+            switch self {
+            case .tcp, .tls: nil
+            case .ws, .http: 80
+            case .wss, .https: 443
+            }
+        }
+
+        /// Whether a path may follow.
+        fileprivate var mayHavePath: Bool { self.usualPort != nil }
     }
 
     /// The form of an address, for messages.
@@ -49,16 +58,19 @@ package struct PlayerAddress: Hashable, Sendable, CustomStringConvertible {
         else { return nil }
         let rest = text.utf8.dropFirst(scheme.rawValue.utf8.count + 3)
         let host = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let hasPath = host.count < rest.count
-        guard let first = host.first, first != UInt8(ascii: ":"),
-            !scheme.needsPort || (!hasPath && Self.endsInPort(String(Substring(host))))
+        guard host.count == rest.count || scheme.mayHavePath,
+            Self.isAddress(String(Substring(host)), usualPort: scheme.usualPort)
         else { return nil }
         self.description = text
         self.scheme = scheme
     }
 
-    private static func endsInPort(_ text: String) -> Bool {
-        (try? NetworkAddress(hostAndPort: text, for: .connect)) != nil
+    /// Whether a text is a host and a port, or a host alone where there is a usual port.
+    private static func isAddress(_ text: String, usualPort: Int?) -> Bool {
+        // The colons of an IPv6 address are in brackets.
+        let saysPort = text.utf8.reversed().prefix { $0 != UInt8(ascii: "]") }.contains(UInt8(ascii: ":"))
+        let whole = usualPort.map { saysPort ? text : "\(text):\($0)" } ?? text
+        return (try? NetworkAddress(hostAndPort: whole, for: .connect)) != nil
     }
 
     /// Those of several texts that are addresses, without repeats.

@@ -66,6 +66,6 @@ package enum ManagerLimits {
     package static let extensionLength: Duration = .seconds(30)
     /// How long a start asks for more time in all: a start that takes longer hangs.
     package static let startMax: Duration = .seconds(4 * 3_600)
-    /// How long a stop asks for more time beyond the key `drainTimeout`: for the ledger to catch up and the files to close.
+    /// How long a stop asks for more time beyond `GatewayConfiguration.stopMax`: for the ledger to catch up and the files to close.
     package static let closeMax: Duration = .seconds(60)
 }

@@ -11,8 +11,8 @@ struct ManagerStatusService: Service {
     let manager: ServiceManager
     let readiness: ReadinessBoard
     let metrics: MetricRegistry
-    /// The key `drainTimeout`.
-    let drainTimeout: Duration
+    /// How long a stop may take until all is answered.
+    let stopMax: Duration
 
     func run() async throws {
         guard self.manager.isThere else { return try await gracefulShutdown() }
@@ -30,7 +30,7 @@ struct ManagerStatusService: Service {
                 let began = stopBegan ?? now
                 stopBegan = began
                 // A stop that takes longer than this hangs, and the manager ends it.
-                guard now - began < self.drainTimeout + ManagerLimits.closeMax else { continue }
+                guard now - began < self.stopMax + ManagerLimits.closeMax else { continue }
                 if extended.map({ now - $0 >= ManagerLimits.extensionInterval }) ?? true {
                     extended = now
                     self.manager.needsTime(ManagerLimits.extensionLength)
@@ -43,20 +43,20 @@ struct ManagerStatusService: Service {
 /// Tells the service manager that the gateway stops; the last of all services, because the last one is shut down first.
 package struct ManagerStopService: Service {
     private let manager: ServiceManager
-    private let drainTimeout: Duration
+    private let stopMax: Duration
 
     /// - Parameters:
     ///   - manager: gets the messages.
-    ///   - drainTimeout: how long answers that were promised are waited for.
-    package init(manager: ServiceManager, drainTimeout: Duration) {
+    ///   - stopMax: how long a stop may take until all is answered.
+    package init(manager: ServiceManager, stopMax: Duration) {
         self.manager = manager
-        self.drainTimeout = drainTimeout
+        self.stopMax = stopMax
     }
 
     package func run() async throws {
         // It also ends when something failed and all are cancelled.
         try? await gracefulShutdown()
-        self.manager.stopping("draining", atMost: self.drainTimeout + ManagerLimits.extensionLength)
+        self.manager.stopping("draining", atMost: self.stopMax + ManagerLimits.extensionLength)
     }
 }
 

@@ -82,7 +82,8 @@ final class ListenerMove: Sendable {
 }
 
 extension GatewayConfiguration {
-    /// How long a stop may take until all is answered.
+    /// How long a stop may take until all is answered: the key `drainTimeout`, and where the log is shared `listeners.moveWithin` and
+    /// `ListenerMove.graceAfter` before it.
     package var stopMax: Duration {
         self.drainTimeout + (self.sharedLog.isUsed ? self.moveWithin + ListenerMove.graceAfter : .zero)
     }

@@ -48,10 +48,27 @@ package struct TimerRanks: Hashable, Sendable {
 
     /// The gateway with the highest one appends first.
     private static func weight(_ gateway: UInt64, _ number: BreakNumber) -> UInt64 {
+        StableHash.weight(of: gateway, for: StableHash.bytes(of: number.rawValue))
+    }
+}
+
+extension StableHash {
+    /// How much a gateway weighs for a key: so the gateways of one log rank themselves (rendezvous hashing; Thaler and Ravishankar,
+    /// 1996), each with the same result.
+    ///
+    /// - Parameters:
+    ///   - gateway: its run.
+    ///   - key: of the matter for which they rank themselves.
+    /// - Returns: the weight; the gateway with the highest one comes first.
+    static func weight(of gateway: UInt64, for key: some Sequence<UInt8>) -> UInt64 {
         var hash = StableHash()
-        for word in [gateway, number.rawValue] {
-            hash.add((0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) })
-        }
+        hash.add(Self.bytes(of: gateway))
+        hash.add(key)
         return hash.value
+    }
+
+    /// The bytes of a word, the lowest first.
+    static func bytes(of word: UInt64) -> some Sequence<UInt8> {
+        (0..<8).lazy.map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
 }

@@ -5,8 +5,8 @@ package import CuecastWire
 
 /// Which other gateways of the log a listener is told, and in which order.
 ///
-/// The rule: for each session the gateways rank themselves by a hash of the session and the run of the gateway (rendezvous hashing;
-/// Thaler and Ravishankar, 1996), and the listener tries them in this order. So the listeners of one gateway spread evenly over all
+/// The rule: for each session the gateways rank themselves by a hash of the session and the run of the gateway
+/// (``StableHash/weight(of:for:)``), and the listener tries them in this order. So the listeners of one gateway spread evenly over all
 /// others, whichever of these are left, without any count that is old when it is used. Gateways that drain, and those that advertise
 /// nothing, are not named.
 ///
@@ -32,7 +32,7 @@ package struct Alternatives: Hashable, Sendable {
     ///   - alive: the newest beats of the others that are alive.
     package init(own: UInt64, alive: [GatewayBeat]) {
         let named = alive.filter { !$0.isDraining && !$0.isLeaving && !$0.advertised.isEmpty && $0.gateway != own }
-        let chosen = Self.ranked(named, for: Self.bytes(of: own)) { $0.gateway }.prefix(Self.candidatesMax)
+        let chosen = Self.ranked(named, for: Array(StableHash.bytes(of: own))) { $0.gateway }.prefix(Self.candidatesMax)
         // In one order, so that the same gateways are the same value.
         self.candidates = chosen.sorted { $0.gateway < $1.gateway }
             .map { Candidate(gateway: $0.gateway, addresses: $0.advertised) }
@@ -44,7 +44,7 @@ package struct Alternatives: Hashable, Sendable {
     /// The addresses that a session is told: those of one gateway behind those of the other, of as many whole gateways as fit.
     package func addresses(for session: SessionID) -> [PlayerAddress] {
         guard !self.candidates.isEmpty else { return [] }
-        return self.addresses(rankedFor: Self.bytes(of: session.high) + Self.bytes(of: session.low))
+        return self.addresses(rankedFor: [session.high, session.low].flatMap { StableHash.bytes(of: $0) })
     }
 
     /// Asks the listeners of a stream to move.
@@ -65,16 +65,9 @@ package struct Alternatives: Hashable, Sendable {
     /// The one with the highest hash is first.
     private static func ranked<Each>(_ all: [Each], for key: [UInt8], _ gateway: (Each) -> UInt64) -> [Each] {
         all.map { each -> (weight: UInt64, gateway: UInt64, each: Each) in
-            var hash = StableHash()
-            hash.add(Self.bytes(of: gateway(each)))
-            hash.add(key)
-            return (hash.value, gateway(each), each)
+            (StableHash.weight(of: gateway(each), for: key), gateway(each), each)
         }
         .sorted { ($0.weight, $0.gateway) > ($1.weight, $1.gateway) }
         .map(\.each)
-    }
-
-    private static func bytes(of word: UInt64) -> [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
 }

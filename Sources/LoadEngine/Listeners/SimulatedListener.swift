@@ -254,6 +254,8 @@ extension SimulatedListener {
 
     mutating func lose(leaves: Bool = false, now: Microseconds, in world: inout LoadWorld) -> Actions {
         world.statistics.counts.connectionsLost += 1
+        // One whose connection ends before its moment moves too.
+        if self.moveAt != .max { world.statistics.counts.moved += 1 }
         // A connection that is lost again before it could join makes the listener's absence no shorter.
         if self.hasJoined, self.lostAt == .max { self.lostAt = now }
         // One that was good is tried again first: it may only be restarting.
@@ -365,10 +367,7 @@ extension SimulatedListener {
         case .connecting, .proving: return now >= self.phaseDeadline ? self.lose(now: now, in: &world) : []
         case .waiting: return now >= self.phaseDeadline ? self.connect(now: now, in: &world) : []
         case .joining, .following, .rejoining:
-            if now >= self.moveAt {
-                world.statistics.counts.moved += 1
-                return self.lose(now: now, in: &world)
-            }
+            if now >= self.moveAt { return self.lose(now: now, in: &world) }
             if self.phase != .joining, now >= self.silenceDeadline { return self.lose(now: now, in: &world) }
             if self.request != .none, now >= self.requestDeadline {
                 if let lost = self.timedOut(now: now, in: &world) { return lost }

@@ -216,6 +216,70 @@ struct MovingTests {
         #expect(targets == [self.b, self.c, .configured(0), self.b])
     }
 
+    @Test mutating func `gateways that take the join and ask to move at once are tried ever more rarely`() throws {
+        var machine = self.joined([self.b])
+        var (waits, targets): ([Duration], Set<GatewayTarget>) = ([], [])
+        var now = 0.0
+        // Thirty rounds through both addresses.
+        for _ in 0..<60 {
+            let stay = machine.askedToMove(
+                within: .zero,
+                to: [.configured(0), self.b],
+                now: local(now),
+                jitter: &self.jitter
+            )
+            #expect(stay == .zero)
+            #expect(machine.due(now: local(now), jitter: &self.jitter) == [.disconnect])
+            let begun = self.next(&machine)
+            let next = try #require(begun)
+            waits.append(next.at - local(now))
+            targets.insert(next.target)
+            now = (next.at - .start) / .seconds(1)
+            self.join(&machine, at: now)
+        }
+        #expect(targets == [.configured(0), self.b])
+        #expect(waits[0] <= .milliseconds(250))
+        #expect(waits.max().map { $0 > .seconds(15) } == true, "\(waits)")
+
+        // One that was good for long is left without a wait, and the next wait is short again.
+        for (later, most) in [(10.0, Duration.zero), (0, .milliseconds(250))] {
+            now += later
+            _ = machine.askedToMove(within: .zero, to: [], now: local(now), jitter: &self.jitter)
+            _ = machine.due(now: local(now), jitter: &self.jitter)
+            let begun = self.next(&machine)
+            let next = try #require(begun)
+            #expect(next.at - local(now) <= most)
+            now = (next.at - .start) / .seconds(1)
+            self.join(&machine, at: now)
+        }
+    }
+
+    @Test(arguments: [2, 120])
+    mutating func `a move that waits for the network goes on soon when it is back, not before its moment`(
+        within: Int
+    ) throws {
+        var machine = self.joined([self.b])
+        _ = machine.networkChanged(isAvailable: false, now: local(20), jitter: &self.jitter)
+        let stay = machine.askedToMove(within: .seconds(within), to: [], now: local(20), jitter: &self.jitter)
+        let moveAt = local(20) + (try #require(stay))
+        self.lose(&machine, at: 20)
+        var deadline = try #require(machine.nextDeadline)
+        #expect(deadline >= max(moveAt, local(35)))
+        _ = machine.networkChanged(isAvailable: true, now: local(23), jitter: &self.jitter)
+        deadline = try #require(machine.nextDeadline)
+        #expect(deadline >= max(moveAt, local(23)) && deadline <= max(moveAt, local(23.25)))
+        // It goes again.
+        _ = machine.networkChanged(isAvailable: false, now: local(23), jitter: &self.jitter)
+        deadline = try #require(machine.nextDeadline)
+        #expect(deadline >= max(moveAt, local(38)))
+        let begun = self.next(&machine)
+        let next = try #require(begun)
+        #expect(next.target == self.b && next.at == deadline)
+        // The next connection was not asked to move.
+        self.join(&machine, at: 200)
+        #expect(machine.canRequest && machine.nextDeadline == nil)
+    }
+
     @Test mutating func `a client that was asked to move and is suspended begins where it was`() {
         var machine = self.joined([self.b])
         _ = machine.askedToMove(within: .seconds(60), to: [], now: local(20), jitter: &self.jitter)
@@ -248,15 +312,17 @@ struct MovingTests {
     }
 
     @Test func `a session goes on at another gateway with its position, and hears what came meanwhile once`() throws {
-        var bench = try CoreBench()
+        var bench = try CoreBench(headInterval: .seconds(600))
         bench.listen()
         let first = bench.core.session
         bench.receive(try bench.publish("b1", [content("a")], start: gateway(60), at: gateway(0)))
+        // The connection has been good for a while.
+        bench.advance(to: 20)
         bench.receive(self.head(bench, at: 1, ["tls://b:7401", "tcp://b:7401"]))
-        bench.advance(to: 0.1)
+        bench.advance(to: 20.1)
         #expect(bench.actions.contains { if case .connect(attempt: 2, gateway: self.b) = $0 { true } else { false } })
         // A break of the time between.
-        _ = try bench.publish("b2", [content("c")], start: gateway(120), at: gateway(0.1))
+        _ = try bench.publish("b2", [content("c")], start: gateway(120), at: gateway(20.1))
         bench.connect()
         guard case .join(let join)? = bench.sent.last(where: { if case .join = $0.kind { true } else { false } })?.kind
         else {
@@ -279,7 +345,7 @@ struct MovingTests {
             head: position(0),
             notices: [],
             instance: 100,
-            headInterval: .seconds(5),
+            headInterval: .seconds(600),
             lease: .seconds(300),
             pushed: true,
             alternatives: [Self.address("wss://b/"), Self.address("tcp://c:7401"), Self.address("tcp://b:7401")]
@@ -287,8 +353,10 @@ struct MovingTests {
         bench.receive(
             .reply(ListenerReply(requestID: asked.id, gatewayTime: gateway(0), body: .joined(joined)).encoded())
         )
+        bench.answers = true
+        bench.advance(to: 20)
         bench.receive(self.head(bench, at: 0, []))
-        bench.advance(to: 0.1)
+        bench.advance(to: 20.1)
         #expect(bench.actions.contains { if case .connect(attempt: 2, gateway: self.c) = $0 { true } else { false } })
     }
 }

@@ -197,7 +197,7 @@ package func withGateway<Result>(
             logger: logs.logger
         )
         let services =
-            gateway.services + [ManagerStopService(manager: manager, drainTimeout: configuration.drainTimeout)]
+            gateway.services + [ManagerStopService(manager: manager, stopMax: configuration.stopMax)]
         let group = ServiceGroup(services: services, logger: logs.logger)
         let running = RunningGateway(gateway: gateway, ledger: ledger, logs: logs, network: network, group: group)
         let result = try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -48,6 +48,19 @@ struct MovingListenerTests {
         #expect(stage.findings.isEmpty)
     }
 
+    @Test func `one whose connection ends before its moment keeps to it, and counts as moved`() throws {
+        var stage = try Stage(push: true)
+        stage.gateway.alternatives = try self.addresses(["second"])
+        try stage.join()
+        stage.notice(stage.gateway.headFrame(move: Move(within: .seconds(60), addresses: []), now: stage.now))
+        let moment = stage.listener.deadline
+        stage.pending.formUnion(stage.listener.disconnected(now: stage.now, in: &stage.world))
+        #expect(stage.counts.moved == 1)
+        #expect(stage.listener.phase == .waiting && stage.listener.deadline >= moment)
+        try self.reconnect(&stage)
+        #expect(self.place(stage) == "tcp://second:7401" && stage.counts.moved == 1)
+    }
+
     @Test func `the addresses of the request count more than those of the join, in an order of its own`() throws {
         var seen: [String?: Int] = [:]
         for seed in 1...60 {

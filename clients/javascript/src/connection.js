@@ -16,8 +16,9 @@ const CLOCK_SOON_MS = 1_000;
 /// `on` is told of all: `state(state, reason)`, `joined`, `notice`, `head`, `replaced()`, `problem(sentence)`.
 export class Connection {
   #choice;
-  /// Loaded where a gateway names another one.
+  /// Loaded where a gateway names another one: once, or again where that failed.
   #moving = null;
+  #loading = null;
   #backoff = new Backoff();
   #attempt = null;
   #waiting = null;
@@ -54,11 +55,8 @@ export class Connection {
         const end = await this.#listen(identity, signal);
         clearTimeout(this.#sampling);
         if (signal.aborted) return null;
-        if (this.way === "webSocket" && await this.#moving?.ended(end, signal)) {
-          this.#backoff.reset();
-          continue;
-        }
         const triesOther = this.#choice.ended(this.way, end, performance.now());
+        if (this.way === "webSocket" && await this.#moving?.ended(end, signal, this.on)) continue;
         // Another page has a copy of the session, and could not be asked.
         if (end.reason === "replaced") this.on.replaced();
         // The app has another token, perhaps.
@@ -85,8 +83,9 @@ export class Connection {
 
   async #listen(identity, signal) {
     this.way = this.#choice.next(performance.now());
+    // It is aborted when it is over, too.
     const attempt = this.#attempt = new AbortController();
-    const looking = new AbortController();
+    let joinedAt = Infinity;
     try {
       const token = typeof this.token === "function" ? await this.token() : this.token;
       if (signal.aborted) return {};
@@ -95,34 +94,39 @@ export class Connection {
         joined: (joined) => {
           this.#intervalMs = Math.min(CLOCK_INTERVAL_MS, Math.max(joined.leaseMs / 2, CLOCK_SOON_MS));
           this.#sampleLater(identity);
-          if (this.way === "events") this.#lookForWebSocket(looking.signal);
+          if (this.way === "events") this.#lookForWebSocket(attempt.signal);
           if (!this.on.joined(joined)) return false;
-          this.#named(joined.alternatives);
+          joinedAt = performance.now();
+          this.#named(joined.alternatives, null, attempt);
           this.#backoff.reset();
           return true;
         },
         notice: (notice) => this.on.notice(notice),
         head: (position, move) => {
-          this.#named(move?.addresses, move && { move, attempt });
+          this.#named(move?.addresses, move, attempt);
           return this.on.head(position);
         },
       });
-      return { ...end, goesOn: attempt.signal.reason?.goesOn, problem: end.problem ?? attempt.signal.reason?.sentence };
+      const { goesOn, sentence } = attempt.signal.reason ?? {};
+      return { ...end, goesOn, problem: end.problem ?? sentence, joinedMs: performance.now() - joinedAt };
     } catch (error) {
       return { problem: `${error?.message ?? error}` };
     } finally {
-      looking.abort();
+      attempt.abort();
     }
   }
 
   /// The gateway named others, and asks to go on at one of them perhaps. Pages that hear server-sent events stay, and so do those that
   /// cannot load what moving needs.
-  async #named(addresses, asked) {
-    if (this.way === "webSocket" && (asked || addresses?.length)) {
-      this.#moving ??= new (await import("./moving.js")).Moving(this.links.webSocket);
-      this.#moving.named(addresses, asked);
-    }
+  async #named(addresses, move, attempt) {
+    if (this.way !== "webSocket" || !(move || addresses?.length)) return;
+    await (this.#loading ??= this.loadMoving().then(({ Moving }) => { this.#moving = new Moving(this.links.webSocket); })
+      .catch(() => { this.#loading = null; }));
+    // What was named by a connection that is over says nothing of the next.
+    if (!attempt.signal.aborted) this.#moving?.named(addresses, move, attempt);
   }
+
+  loadMoving = () => import("./moving.js");
 
   /// Leaves server-sent events for WebSocket once one opens. The connection that there is stays until then, and hears notices.
   async #lookForWebSocket(signal) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import { sleep } from "./timers.js";
+import { Backoff, sleep } from "./timers.js";
 
 /// The most addresses that are kept of those that gateways name.
 const NAMED_MAX = 16;
 /// The longest time within which a gateway may ask to leave it.
 const MOVE_MAX_MS = 60_000;
+/// How long a connection must have been good for the page to go on at another gateway without a wait.
+const STEADY_MS = 10_000;
 
 const scheme = (address) => /^wss?(?=:\/\/[^/])/.exec(address)?.[0];
 
@@ -51,21 +53,22 @@ export class Moving {
   /// When this gateway is left for another one, because it asks for that; null: it does not.
   #at = null;
   #timer = null;
+  /// Between gateways that take joins and ask to leave at once.
+  #backoff = new Backoff();
 
   constructor(link) { [this.link, this.addresses] = [link, new Addresses(link.url)]; }
 
-  /// The gateway named others. `asked`: it is about to stop, and this page leaves at a random moment within the time, so that not all
-  /// arrive together.
-  named(addresses, asked) {
+  /// The gateway named others. `move`: it is about to stop, and this page leaves `attempt`, its connection, at a random moment within the
+  /// time, so that not all arrive together.
+  named(addresses, move, attempt) {
     if (this.#at !== null) return;
-    if (!asked) {
+    if (!move) {
       this.addresses.learn(addresses);
       return;
     }
     this.addresses.moves(addresses);
     if (!this.addresses.hasOthers) return;
-    const { move: { withinMs }, attempt } = asked;
-    const waitMs = Math.random() * Math.min(withinMs, MOVE_MAX_MS);
+    const waitMs = Math.random() * Math.min(move.withinMs, MOVE_MAX_MS);
     this.#at = performance.now() + waitMs;
     this.#timer = setTimeout(() => {
       this.#at = -Infinity;
@@ -74,13 +77,18 @@ export class Moving {
   }
 
   /// A connection has ended: says where the next one goes. Resolves to true where this page was asked to move: the next one may be made
-  /// then. One whose connection ended before its moment keeps to it.
-  async ended({ hasJoined, goesOn }, signal) {
+  /// then. One whose connection ended before its moment keeps to it, and one whose connection had not been good for long waits in any case.
+  async ended({ hasJoined, goesOn, joinedMs }, signal, on) {
     const moves = this.#at !== null;
-    const waitMs = this.#at - performance.now();
+    let waitMs = this.#at - performance.now();
     this.stop();
+    if (joinedMs >= STEADY_MS) this.#backoff.reset();
+    else if (moves) waitMs = Math.max(waitMs, this.#backoff.next());
     if (moves) {
-      if (waitMs > 0) await sleep(waitMs, signal);
+      if (waitMs > 0) {
+        on.state("waiting", "The gateway is stopping; another one takes over.");
+        await sleep(waitMs, signal);
+      }
       this.addresses.leave();
     } else if (!hasJoined && !goesOn) this.addresses.failed();
     this.link.url = this.addresses.current;

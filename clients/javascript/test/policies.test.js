@@ -35,6 +35,9 @@ test("addresses that a gateway names are tried behind the page's own, and only t
   assert.equal(addresses.hasOthers, false);
   addresses.learn(["ws://b/listen", "https://b", "tcp://b:1", "wss://", `wss://${"b".repeat(123)}`]);
   assert.equal(addresses.hasOthers, false);
+  // The longest address, and no byte more.
+  addresses.learn([`wss://${"b".repeat(122)}`]);
+  assert.equal(addresses.hasOthers, true);
   addresses.learn(["wss://b/listen", "wss://own/listen", "wss://c/listen"]);
   const tried = [];
   for (let round = 0; round < 4; round += 1) {

@@ -11,7 +11,7 @@ import "../src/moving.js"; // So that it is there at once where it is needed.
 import { WebSocketLink } from "../src/websocket.js";
 import { decode, encode } from "../src/wire.js";
 
-/// Runs a body with timers that ring when the body says that time goes on.
+/// Runs a body with timers that ring when the body says that time goes on, and the browser's clock with them.
 async function withTimers(body) {
   const real = [globalThis.setTimeout, globalThis.clearTimeout];
   const waiting = new Map();
@@ -21,6 +21,7 @@ async function withTimers(body) {
     return number;
   };
   globalThis.clearTimeout = (timer) => waiting.delete(timer);
+  performance.now = () => now;
   const settle = async () => { for (let turn = 0; turn < 50; turn += 1) await null; };
   try {
     await body(async (ms) => {
@@ -31,7 +32,20 @@ async function withTimers(body) {
       }
       await settle();
     });
-  } finally { [globalThis.setTimeout, globalThis.clearTimeout] = real; }
+  } finally {
+    [globalThis.setTimeout, globalThis.clearTimeout] = real;
+    // The clock itself is in the prototype.
+    delete performance.now;
+  }
+}
+
+/// Runs a body where chance is always this.
+async function withRandom(value, body) {
+  const { random } = Math;
+  Math.random = () => value;
+  try {
+    await body();
+  } finally { Math.random = random; }
 }
 
 class Peer {
@@ -209,18 +223,18 @@ test("server-sent events are left for WebSocket once it opens, also where the fi
   await running;
 }));
 
-/// A connection by WebSocket alone, to peers that join at once where they are there; tells where each attempt went.
-function moving(isThere, alternatives) {
-  const [told, heads] = [[], []];
+/// A connection to peers that join at once where they are there, by WebSocket alone or by both ways; tells where each attempt went, the
+/// states, and ends.
+function moving(isThere, alternatives, { both = false } = {}) {
+  const [told, heads, states] = [[], [], []];
   const connection = new Connection({
-    gateway: null, webSocket: "wss://a/", stream: "s", clock: { errorMs: 0, add() {} }, token: "", client: "test",
-  }, { state() {}, joined: () => true, notice() {}, head: () => true, replaced() {}, problem() {} });
-  connection.links.webSocket = {
-    url: "wss://a/",
-    listen: ({ signal, last }, on) => {
-      const { url } = connection.links.webSocket;
-      told.push(`${url} ${last}`);
-      if (!isThere(url)) return Promise.resolve({ hasJoined: false });
+    gateway: both ? "https://a" : null, webSocket: "wss://a/", stream: "s", clock: { errorMs: 0, add() {} }, token: "", client: "test",
+  }, { state: (...state) => states.push(state), joined: () => true, notice() {}, head: () => true, replaced() {}, problem() {} });
+  const link = (url) => ({
+    url,
+    listen({ signal, last }, on) {
+      told.push(`${this.url} ${last}`);
+      if (!isThere(this.url)) return Promise.resolve({ hasJoined: false });
       on.joined({ leaseMs: 3_600_000, alternatives });
       return new Promise((resolve) => {
         heads.push({ ask: (move) => on.head("a:1", move), cut: () => resolve({ hasJoined: true }) });
@@ -228,25 +242,32 @@ function moving(isThere, alternatives) {
       });
     },
     ask: async () => ({}),
-  };
+  });
+  Object.assign(connection.links, { webSocket: link("wss://a/"), events: both ? link("https://a") : null });
   const abort = new AbortController();
   const running = connection.run(() => ({ session: "00", last: "a:1" }), abort.signal);
-  return { told, heads, stop: () => { abort.abort(); return running; } };
+  return { connection, told, heads, states, stop: () => { abort.abort(); return running; } };
 }
 
+/// After it a connection has been good for long.
+const STEADY_MS = 10_000;
+
 test("a page that is asked to move stays for a while, and joins another gateway with its position", () => withTimers(async (go) => {
-  const { told, heads, stop } = moving(() => true, ["wss://b/", "ws://b/"]);
+  const { told, heads, states, stop } = moving(() => true, ["wss://b/", "ws://b/"]);
   await go(0);
   assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
+  await go(STEADY_MS);
   heads[0].ask({ withinMs: 5_000, addresses: [] });
   // Being asked again changes nothing.
   heads[0].ask({ withinMs: 0, addresses: ["wss://c/"] });
   await go(5_000);
   assert.deepEqual(told.splice(0), ["wss://b/ a:1"]);
+  await go(STEADY_MS);
   // The gateway at b names itself no more than it did: there is no other.
   heads[1].ask({ withinMs: 0, addresses: ["wss://b/", "ws://c/"] });
   await go(1_000);
   assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
+  assert.deepEqual(states, [["connecting"], ["connecting"], ["connecting"]], "it waited for nothing");
   await stop();
 }));
 
@@ -258,19 +279,114 @@ test("a page that knows of no other gateway stays, and one whose connection ends
   assert.deepEqual(alone.told, ["wss://a/ a:1"]);
   await alone.stop();
 
-  const { told, heads, stop } = moving(() => true, ["wss://b/"]);
-  await go(0);
-  const { random } = Math;
-  Math.random = () => 0.5;
-  try {
+  const { told, heads, states, stop } = moving(() => true, ["wss://b/"]);
+  await go(STEADY_MS);
+  await withRandom(0.5, () => {
     heads[0].ask({ withinMs: 60_000, addresses: [] });
-    await go(0);
-  } finally { Math.random = random; }
+    return go(0);
+  });
   heads[0].cut();
-  await go(20_000);
+  await go(29_999);
   assert.deepEqual(told.splice(0), ["wss://a/ a:1"]);
-  await go(10_001);
+  assert.deepEqual(states, [["connecting"], ["waiting", "The gateway is stopping; another one takes over."]]);
+  await go(1);
   assert.deepEqual(told, ["wss://b/ a:1"]);
+  await stop();
+}));
+
+test("a gateway has a page leave within a minute at most", () => withTimers(async (go) => {
+  for (const withinMs of [60_000, 60_001, 4_294_967_295]) {
+    const { told, heads, stop } = moving(() => true, ["wss://b/"]);
+    await go(STEADY_MS);
+    await withRandom(1, () => {
+      heads[0].ask({ withinMs, addresses: [] });
+      return go(59_999);
+    });
+    assert.deepEqual(told, ["wss://a/ a:1"], `${withinMs}`);
+    await go(1);
+    assert.deepEqual(told, ["wss://a/ a:1", "wss://b/ a:1"], `${withinMs}`);
+    await stop();
+  }
+}));
+
+test("gateways that take the join and ask to leave at once are tried ever more rarely", () => withTimers(async (go) => {
+  const { told, heads, states, stop } = moving(() => true, ["wss://a/", "wss://b/"]);
+  await go(0);
+  for (const waitMs of [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    told.length = 0;
+    await withRandom(1, () => {
+      heads.at(-1).ask({ withinMs: 0, addresses: [] });
+      return go(0);
+    });
+    assert.deepEqual(states.at(-1), ["waiting", "The gateway is stopping; another one takes over."]);
+    await go(waitMs - 1);
+    assert.deepEqual(told, [], `${waitMs}`);
+    await go(1);
+    assert.equal(told.length, 1, `${waitMs}`);
+  }
+  // One that was good for long is left without a wait, and the next wait is short again.
+  await go(STEADY_MS);
+  for (const waitMs of [0, 250]) {
+    told.length = 0;
+    await withRandom(1, () => {
+      heads.at(-1).ask({ withinMs: 0, addresses: [] });
+      return go(0);
+    });
+    await go(waitMs);
+    assert.equal(told.length, 1, `${waitMs}`);
+  }
+  await stop();
+}));
+
+test("a page with both ways that was moved tries WebSocket again where the next gateway fails once", () => withTimers(async (go) => {
+  let gone = "wss://b/";
+  const { connection, told, heads, stop } = moving((url) => url !== gone, ["wss://b/"], { both: true });
+  await go(STEADY_MS);
+  heads[0].ask({ withinMs: 0, addresses: [] });
+  await go(0);
+  await go(30_000);
+  assert.deepEqual([told, connection.way], [["wss://a/ a:1", "wss://b/ a:1", "wss://a/ a:1"], "webSocket"]);
+  await stop();
+}));
+
+test("a page that cannot load what moving needs stays, and loads it when a gateway names others again", () => withTimers(async (go) => {
+  const { connection, told, heads, stop } = moving(() => true, ["wss://b/"]);
+  const load = connection.loadMoving;
+  let loads = 0;
+  connection.loadMoving = () => { loads += 1; return Promise.reject(new TypeError("offline")); };
+  await go(STEADY_MS);
+  heads[0].ask({ withinMs: 0, addresses: [] });
+  await go(1_000);
+  assert.deepEqual([told.splice(0), loads], [["wss://a/ a:1"], 2]);
+  connection.loadMoving = load;
+  heads[0].ask({ withinMs: 0, addresses: ["wss://b/"] });
+  await go(0);
+  await go(0);
+  assert.deepEqual(told, ["wss://b/ a:1"]);
+  await stop();
+}));
+
+test("what moving needs is loaded once, and a connection that ended meanwhile asks for nothing", () => withTimers(async (go) => {
+  const { connection, told, heads, stop } = moving(() => true, ["wss://b/"]);
+  const load = connection.loadMoving;
+  let [loads, loaded] = [0, null];
+  connection.loadMoving = () => {
+    loads += 1;
+    return new Promise((resolve) => { loaded = resolve; }).then(load);
+  };
+  await go(STEADY_MS);
+  heads[0].ask({ withinMs: 5_000, addresses: [] });
+  heads[0].cut();
+  // The next connection names them too, while it still loads.
+  await go(30_000);
+  assert.deepEqual([told.splice(0), loads], [["wss://a/ a:1", "wss://a/ a:1"], 1]);
+  loaded();
+  await go(0);
+  await go(60_000);
+  assert.deepEqual([told, loads], [[], 1], "it was asked to move by the one before");
+  heads[1].ask({ withinMs: 0, addresses: [] });
+  await go(0);
+  assert.deepEqual([told, loads], [["wss://b/ a:1"], 1]);
   await stop();
 }));
 
