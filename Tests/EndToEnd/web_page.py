@@ -190,7 +190,8 @@ class PageTest(unittest.TestCase):
         page.go(self.address)
         self.gateway.start()
         page.click("#toggle")
-        page.until("it is recorded", "window.listener?.session && window.listener.unacknowledged === 0")
+        # Not `unacknowledged` alone: it is 0 until the page has read what the origin's database keeps.
+        self.until_recorded(page, 1)
 
     def end(self, name):
         """Ends a break that a page plays, once it has begun at the gateway, too, so that its time is free for others."""
