@@ -59,7 +59,7 @@ test-javascript: ## tests the JavaScript library without a browser, and measures
 
 test-jetstream: ## runs the tests of the log on NATS JetStream, with servers of their own; on a machine that is not busy
 	@scripts/setup.sh test
-	@$(with_flags) be_patient; build_everything; run_named_targets JetStreamLogTests
+	@$(with_flags) be_patient; build_everything; trap end_running_targets EXIT; run_named_targets JetStreamLogTests
 
 test-without-nats: ## builds the gateway and its tests where there is no libnats, and runs it
 	@scripts/setup.sh build

@@ -61,7 +61,7 @@ def schedule_put(bench, figures):
     """One stream takes 64 breaks that are not over. 20 streams of 50 each take all 1,000."""
     count, of_stream = 1_000, 1_000 // STREAMS
     # Fewer where it is only shown to work.
-    streams = min(STREAMS, bench.scale.connections_max // of_stream)
+    streams = max(1, min(STREAMS, bench.scale.connections_max // of_stream))
     figures["one"] = Figure("1,000 breaks of one stream, which takes 64 of them", "s", Goal("<=", 2, "ours"))
     figures["one-again"] = Figure("the same again", "s", Goal("<=", 0.5, "ours"))
     figures["many"] = Figure(f"{streams} × {of_stream} breaks, a schedule for each stream", "s", Goal("<=", 2, "ours"))

@@ -23,6 +23,7 @@ esac
 choose_swift_flags
 swift build "${swift_flags[@]}" --build-tests
 log="$scratch/soak.log"
+trap end_running_targets EXIT
 SECONDS=0
 round=0
 while [ "$round" -eq 0 ] || [ "$SECONDS" -lt $((minutes * 60)) ]; do

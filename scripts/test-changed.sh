@@ -67,6 +67,7 @@ if [ "${#targets[@]}" -gt 0 ] || [ "${#end_to_end[@]}" -gt 0 ]; then
 fi
 status=0
 if [ "${#targets[@]}" -gt 0 ]; then
+    trap end_running_targets EXIT
     run_named_targets "${targets[@]}" || status="$?"
 fi
 CUECAST_BIN="$(built_folder)/cuecast"

@@ -6,42 +6,16 @@ package import CuecastWire
 
 // MARK: - JSON
 
-extension JSONFields {
-    /// The objects of a member; none where it is absent.
-    ///
-    /// - Parameters:
-    ///   - key: the member.
-    ///   - path: of this object.
-    ///   - read: reads one, at its path.
-    /// - Returns: them, in their order.
-    /// - Throws: where the member is no list, or one of them is wrong.
-    func list<Value>(
-        _ key: String,
-        path: String,
-        _ read: (JSONNode, String) throws(DocumentFault) -> Value
-    ) throws(DocumentFault) -> [Value] {
-        guard self[key] != nil else { return [] }
-        var values: [Value] = []
-        for (index, node) in try self.elements(key).enumerated() {
-            values.append(try read(node, "\(path).\(key)[\(index)]"))
-        }
-        return values
-    }
-}
-
 extension AdsDocument {
     /// The members of an ad that are for others than the player.
-    static func supplements(
-        _ fields: JSONFields,
-        path: String
-    ) throws(DocumentFault) -> AdvertisementContent.Supplements {
+    static func supplements(_ fields: JSONFields) throws(DocumentFault) -> AdvertisementContent.Supplements {
         var read = AdvertisementContent.Supplements()
-        read.universalIDs = try fields.list("universalIds", path: path, Self.universalID)
+        read.universalIDs = try fields.list("universalIds", Self.universalID)
         read.adServingID = try fields.text("adServingId") ?? ""
-        read.verifications = try fields.list("verifications", path: path, Self.verification)
-        read.icons = try fields.list("icons", path: path, Self.icon)
-        read.captions = try fields.list("captions", path: path, Self.caption)
-        read.mezzanines = try fields.list("mezzanines", path: path, Self.mediaFile)
+        read.verifications = try fields.list("verifications", Self.verification)
+        read.icons = try fields.list("icons", Self.icon)
+        read.captions = try fields.list("captions", Self.caption)
+        read.mezzanines = try fields.list("mezzanines", Self.mediaFile)
         return read
     }
 
@@ -62,11 +36,11 @@ extension AdsDocument {
     ) throws(DocumentFault) -> AdvertisementContent.Verification {
         let fields = try JSONFields(node, path: path, shape: BreakShapes.verification)
         var verification = AdvertisementContent.Verification(
-            resources: try fields.list("resources", path: path, Self.resource)
+            resources: try fields.elements("resources", Self.resource)
         )
         verification.vendor = try fields.text("vendor") ?? ""
         verification.parameters = try fields.text("parameters") ?? ""
-        verification.trackers = try fields.list("trackers", path: path, Self.tracker)
+        verification.trackers = try fields.list("trackers", Self.tracker)
         return verification
     }
 
@@ -96,7 +70,7 @@ extension AdsDocument {
         icon.duration = try fields.duration("duration")
         icon.alternativeText = try fields.text("text") ?? ""
         icon.targetURL = try fields.text("target") ?? ""
-        icon.trackers = try fields.list("trackers", path: path, Self.tracker)
+        icon.trackers = try fields.list("trackers", Self.tracker)
         return icon
     }
 
@@ -148,9 +122,6 @@ extension AdvertisementContent.Verification {
 }
 
 extension AdvertisementContent.Icon {
-    /// The events of an icon that is shown, and of one that is acted upon.
-    fileprivate static let (viewEvent, clickEvent) = ("iconView", "iconClick")
-
     /// The first of its files that is a picture; `nil` where it has none.
     fileprivate init?(_ icon: AdIcon) {
         guard let image = icon.staticFiles.first(where: \.isImage) else { return nil }

@@ -83,26 +83,15 @@ package enum AdsDocument {
             let path = "variants[\(index)]"
             let each = try JSONFields(node, path: path, shape: BreakShapes.variant)
             let name = try each.required("name", each.text("name"))
-            let conditions = try Self.conditions(each, path: path)
+            let conditions = try each.elements("if", Self.condition)
             let ads = try Self.advertisements(each, of: node, path: "\(path).")
             variants.append(AudienceVariant(name: name, conditions: conditions, advertisements: ads))
         }
         return variants
     }
 
-    /// The member `if` of a variant.
-    static func conditions(
-        _ fields: JSONFields,
-        path: String
-    ) throws(DocumentFault) -> [AudienceVariant.Condition] {
-        var conditions: [AudienceVariant.Condition] = []
-        for (place, node) in try fields.elements("if").enumerated() {
-            conditions.append(try Self.condition(node, path: "\(path).if[\(place)]"))
-        }
-        return conditions
-    }
-
-    private static func condition(
+    /// One element of the member `if` of a variant.
+    static func condition(
         _ node: JSONNode,
         path: String
     ) throws(DocumentFault) -> AudienceVariant.Condition {
@@ -185,10 +174,7 @@ package enum AdsDocument {
         path: String
     ) throws(DocumentFault) -> AdvertisementContent {
         let fields = try JSONFields(node, path: path, shape: BreakShapes.ad)
-        var media: [AdvertisementContent.MediaFile] = []
-        for (index, node) in try fields.elements("media").enumerated() {
-            media.append(try Self.mediaFile(node, path: "\(path).media[\(index)]"))
-        }
+        let media = try fields.elements("media", Self.mediaFile)
         var ad = AdvertisementContent(
             id: AdvertisementID(unchecked: try fields.required("id", fields.text("id"))),
             title: try fields.text("title") ?? "",
@@ -200,8 +186,8 @@ package enum AdsDocument {
         ad.skipOffset = try fields.duration("skipAfter")
         ad.clickThroughURL = try fields.text("clickThrough") ?? ""
         if let banner = fields["banner"] { ad.banner = try Self.banner(banner, path: "\(path).banner") }
-        ad.trackers = try fields.list("trackers", path: path, Self.tracker)
-        ad.supplements = try Self.supplements(fields, path: path)
+        ad.trackers = try fields.list("trackers", Self.tracker)
+        ad.supplements = try Self.supplements(fields)
         return ad
     }
 

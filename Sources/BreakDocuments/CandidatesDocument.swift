@@ -192,11 +192,7 @@ extension CandidatesDocument {
         for (index, node) in nodes.enumerated() {
             let path = "variants[\(index)]"
             let each = try JSONFields(node, path: path, shape: CandidateShapes.variant)
-            let (name, conditions) = try AdsDocument.nameAndConditions(
-                each,
-                path: path,
-                taken: self.variants.map(\.name)
-            )
+            let (name, conditions) = try AdsDocument.nameAndConditions(each, taken: self.variants.map(\.name))
             self.variants.append(Variant(name: name, conditions: conditions))
         }
     }

@@ -68,7 +68,7 @@ package enum GroupCancellation {
     /// Reads a document.
     ///
     /// - Parameter document: at most one byte more than `CandidatesDocument.bytesMax` of it is looked at.
-    /// - Returns: each stream once, at least one.
+    /// - Returns: the streams as they are named, at least one.
     /// - Throws: the first thing that is wrong.
     package static func read(_ document: [UInt8]) throws(DocumentFault) -> [StreamID] {
         let root = try AdsDocument.root(try GroupDocument.bounded(document))

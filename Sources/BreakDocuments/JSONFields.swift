@@ -58,6 +58,32 @@ struct JSONFields {
         return elements
     }
 
+    /// The elements of an array that must be there.
+    ///
+    /// - Parameters:
+    ///   - key: the member.
+    ///   - read: reads one, at its path.
+    /// - Returns: them, in their order.
+    /// - Throws: where there is no array, or one of them is wrong.
+    func elements<Value>(
+        _ key: String,
+        _ read: (JSONNode, String) throws(DocumentFault) -> Value
+    ) throws(DocumentFault) -> [Value] {
+        var values: [Value] = []
+        for (index, node) in try self.elements(key).enumerated() {
+            values.append(try read(node, "\(self.name(key))[\(index)]"))
+        }
+        return values
+    }
+
+    /// The same of an array that may be absent: none.
+    func list<Value>(
+        _ key: String,
+        _ read: (JSONNode, String) throws(DocumentFault) -> Value
+    ) throws(DocumentFault) -> [Value] {
+        self[key] == nil ? [] : try self.elements(key, read)
+    }
+
     func text(_ key: String) throws(DocumentFault) -> String? {
         guard let node = self.members[key] else { return nil }
         guard case .string(let text) = node.value else {

@@ -71,7 +71,7 @@ package struct ScheduleVariantsDocument: Hashable, Sendable {
         taken: [String]
     ) throws(DocumentFault) -> Variant {
         let fields = try JSONFields(node, path: path, known: ["name", "if", "query", "vastUrl", "list", "ads"])
-        let (name, conditions) = try AdsDocument.nameAndConditions(fields, path: path, taken: taken)
+        let (name, conditions) = try AdsDocument.nameAndConditions(fields, taken: taken)
         var question: Question?
         switch (try fields.text("query"), try fields.text("vastUrl")) {
         case (nil, nil): break

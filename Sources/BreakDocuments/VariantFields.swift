@@ -8,13 +8,11 @@ extension AdsDocument {
     ///
     /// - Parameters:
     ///   - fields: the variant.
-    ///   - path: the variant's place in the document.
     ///   - taken: the names of the variants before it.
     /// - Returns: a name that is neither taken nor `default`, and its conditions.
     /// - Throws: the first thing that is wrong.
     static func nameAndConditions(
         _ fields: JSONFields,
-        path: String,
         taken: [String]
     ) throws(DocumentFault) -> (name: String, conditions: [AudienceVariant.Condition]) {
         let name = try fields.required("name", fields.text("name"))
@@ -23,7 +21,7 @@ extension AdsDocument {
         }
         // With a condition that is right, only the name can be wrong.
         try Self.check(name, [AudienceVariant.Condition(key: "a", values: ["a"])], fields, "name")
-        let conditions = try Self.conditions(fields, path: path)
+        let conditions = try fields.elements("if", Self.condition)
         try Self.check(name, conditions, fields, "if")
         return (name, conditions)
     }

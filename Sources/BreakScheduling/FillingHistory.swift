@@ -40,9 +40,6 @@ package struct PassHistory: Sendable {
         if case .known = self.state { self.state = .unread }
     }
 
-    /// Lets the rest of the pass go on without them.
-    package mutating func miss() { self.state = .missing }
-
     /// Puts the ads of a break in the place of those that are known of it.
     ///
     /// - Parameters:
@@ -93,13 +90,18 @@ package struct GivenAds: Sendable {
     ///
     /// - Parameters:
     ///   - history: the ads of other breaks.
-    ///   - isReport: whether it is the gateway's. What that says of a break is true; another source knows nothing of this program.
+    ///   - isReport: whether it is the gateway's. The ads that it says of a break are right, but it has no advertisers; another source
+    ///     knows nothing of this program.
     /// - Returns: both.
     package func added(to history: PlayedHistory, isReport: Bool) -> PlayedHistory {
         let reported = isReport ? Set(history.entries.compactMap(\.breakID)) : []
         var result = history
-        for (id, given) in self.breaks where !reported.contains(id) {
-            result.set(id, at: given.startMilliseconds, given.ads)
+        for (id, given) in self.breaks {
+            if reported.contains(id) {
+                result.complete(id, with: given.ads)
+            } else {
+                result.set(id, at: given.startMilliseconds, given.ads)
+            }
         }
         return result
     }

@@ -25,6 +25,23 @@ extension PlayedHistory {
         return result
     }
 
+    /// Adds the advertisers of the ads of a break where they are not known.
+    ///
+    /// - Parameters:
+    ///   - breakID: the break.
+    ///   - ads: the ads of all its variants.
+    package mutating func complete(_ breakID: String, with ads: BreakAds) {
+        let all = ads.advertisements + (ads.variants ?? []).flatMap(\.advertisements)
+        let advertisers = Dictionary(
+            all.map { (CandidatesDocument.ownID($0.id), $0.advertiser) },
+            uniquingKeysWith: { first, other in first ?? other }
+        )
+        for index in self.entries.indices where self.entries[index].breakID == breakID {
+            let known = self.entries[index].advertiser
+            self.entries[index].advertiser = known ?? advertisers[self.entries[index].id] ?? nil
+        }
+    }
+
     /// Puts the ads of a break in the place of those that are known of it.
     ///
     /// - Parameters:

@@ -143,7 +143,7 @@ package struct ScheduleKeeper: Sendable {
     /// Why the gateway does not take a change, and never will; `nil`: it may yet, or was not reached.
     private static func reason(_ error: BroadcastError) -> String? {
         switch error {
-        case .refused(let refusal) where !refusal.canRetry || refusal.status == .limitReached: refusal.description
+        case .refused(let refusal) where !refusal.mayBeTriedSoon: refusal.description
         case .invalid(let field, let reason): "the field \(field) is not valid: \(reason)"
         case .tooLarge(let limit, let maximum, let found): "the limit \(limit) is \(maximum), and this has \(found)"
         default: nil

@@ -58,9 +58,6 @@ package struct StreamGroup: Hashable, Sendable {
         }
     }
 
-    /// The most requests at one time: the gateway answers 32 of a connection at once.
-    private static let requestsMax = 16
-
     /// The break of one stream, of which each other one has the same but stream, start and ads.
     package let pattern: AdBreak
     /// Whether the break lasts as long as its ads, on each stream.
@@ -188,7 +185,7 @@ package struct StreamGroup: Hashable, Sendable {
         await withTaskGroup(of: (Int, Result<BreakStatus, BroadcastError>).self) { group in
             var results: [Int: Result<BreakStatus, BroadcastError>] = [:]
             for (index, member) in self.members.enumerated() {
-                if index >= Self.requestsMax, let (done, result) = await group.next() { results[done] = result }
+                if index >= GroupTiming.requestsMax, let (done, result) = await group.next() { results[done] = result }
                 group.addTask {
                     do throws(BroadcastError) {
                         return (index, .success(try await ask(member)))

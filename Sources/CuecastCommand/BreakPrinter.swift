@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
-import CueWatching
 import CuecastBroadcast
 import CuecastWire
 import Foundation
@@ -11,6 +10,9 @@ import LiveTerminal
 /// Prints breaks as the gateway has them.
 struct BreakPrinter {
     let format: OutputFormat
+
+    /// So many breaks, in words.
+    static func breaks(_ count: Int) -> String { count == 1 ? "1 break" : "\(count) breaks" }
 
     /// A break as scripts read it.
     ///
@@ -144,7 +146,7 @@ struct BreakPrinter {
 
     static func text(_ date: Date) -> String {
         // Foundation's own format cuts a date to the millisecond below. Half of all whole milliseconds are a little less as a date.
-        WatchLine.text(ofMilliseconds: Int((date.timeIntervalSince1970 * 1_000).rounded()))
+        Timestamp.text(ofMilliseconds: Int((date.timeIntervalSince1970 * 1_000).rounded()))
     }
 }
 

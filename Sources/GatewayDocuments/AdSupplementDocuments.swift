@@ -44,6 +44,30 @@ package struct VerificationResourceDocument: GatewayDocument {
     }
 }
 
+/// Code that measures for others.
+package struct VerificationDocument<Tracker: GatewayDocument>: GatewayDocument {
+    package var vendor: String?
+    package var resources: [VerificationResourceDocument]
+    package var parameters: String?
+    package var trackers: [Tracker]?
+
+    package static var documentDescription: DocumentDescription {
+        DocumentDescription(fields: [
+            .optional("vendor", .text),
+            DocumentField("resources", .array(of: .document(VerificationResourceDocument.self))),
+            .optional("parameters", .text, "The text that the code gets."),
+            .optional("trackers", .array(of: .document(Tracker.self)), "The event verificationNotExecuted."),
+        ])
+    }
+
+    init(_ verification: AdvertisementContent.Verification, _ tracker: (AdvertisementContent.Tracker) -> Tracker) {
+        self.vendor = verification.vendor.orNil
+        self.resources = verification.resources.map { VerificationResourceDocument($0) }
+        self.parameters = verification.parameters.orNil
+        self.trackers = verification.trackers.map(tracker).orNil
+    }
+}
+
 /// A file with captions.
 package struct CaptionFileDocument: GatewayDocument {
     package var url: String
@@ -66,26 +90,7 @@ package struct CaptionFileDocument: GatewayDocument {
 // MARK: - In a batch
 
 extension BatchDocument.Advertisement {
-    package struct Verification: GatewayDocument {
-        package var vendor: String?
-        package var resources: [VerificationResourceDocument]
-        package var parameters: String?
-        package var trackers: [Tracker]?
-
-        package static let documentDescription = DocumentDescription(fields: [
-            .optional("vendor", .text),
-            DocumentField("resources", .array(of: .document(VerificationResourceDocument.self))),
-            .optional("parameters", .text, "The text that the code gets."),
-            .optional("trackers", .array(of: .document(Tracker.self)), "The event verificationNotExecuted."),
-        ])
-
-        init(_ verification: AdvertisementContent.Verification) {
-            self.vendor = verification.vendor.orNil
-            self.resources = verification.resources.map { VerificationResourceDocument($0) }
-            self.parameters = verification.parameters.orNil
-            self.trackers = verification.trackers.map { Tracker($0) }.orNil
-        }
-    }
+    package typealias Verification = VerificationDocument<Tracker>
 
     package struct Icon: GatewayDocument {
         package var program: String?
@@ -152,7 +157,7 @@ extension BatchDocument.Advertisement {
     mutating func add(_ supplements: AdvertisementContent.Supplements) {
         self.universalIds = supplements.universalIDs.map { UniversalIDDocument($0) }.orNil
         self.adServingId = supplements.adServingID.orNil
-        self.verifications = supplements.verifications.map { Verification($0) }.orNil
+        self.verifications = supplements.verifications.map { Verification($0) { Tracker($0) } }.orNil
         self.icons = supplements.icons.map { Icon($0) }.orNil
         self.captions = supplements.captions.map { CaptionFileDocument($0) }.orNil
         self.mezzanines = supplements.mezzanines.map { MediaFile($0) }.orNil
@@ -162,26 +167,7 @@ extension BatchDocument.Advertisement {
 // MARK: - As the file of ads has them
 
 extension AdDocument {
-    package struct Verification: GatewayDocument {
-        package var vendor: String?
-        package var resources: [VerificationResourceDocument]
-        package var parameters: String?
-        package var trackers: [Tracker]?
-
-        package static let documentDescription = DocumentDescription(fields: [
-            .optional("vendor", .text),
-            DocumentField("resources", .array(of: .document(VerificationResourceDocument.self))),
-            .optional("parameters", .text),
-            .optional("trackers", .array(of: .document(Tracker.self)), "The event verificationNotExecuted."),
-        ])
-
-        init(_ verification: AdvertisementContent.Verification) {
-            self.vendor = verification.vendor.orNil
-            self.resources = verification.resources.map { VerificationResourceDocument($0) }
-            self.parameters = verification.parameters.orNil
-            self.trackers = verification.trackers.map { Tracker($0) }.orNil
-        }
-    }
+    package typealias Verification = VerificationDocument<Tracker>
 
     package struct Icon: GatewayDocument {
         package var program: String?
@@ -240,7 +226,7 @@ extension AdDocument {
     mutating func add(_ supplements: AdvertisementContent.Supplements) {
         self.universalIds = supplements.universalIDs.map { UniversalIDDocument($0) }.orNil
         self.adServingId = supplements.adServingID.orNil
-        self.verifications = supplements.verifications.map { Verification($0) }.orNil
+        self.verifications = supplements.verifications.map { Verification($0) { Tracker($0) } }.orNil
         self.icons = supplements.icons.map { Icon($0) }.orNil
         self.captions = supplements.captions.map { CaptionFileDocument($0) }.orNil
         self.mezzanines = supplements.mezzanines.map { MediaFile($0) }.orNil

@@ -203,10 +203,56 @@ struct VASTSupplementsTests {
                 inInLine: "<AdVerifications>\(Self.verification("own"))</AdVerifications>"
             )
         )
-        let ad = try #require(chain.resolve()?.taken.first?.ad)
+        let resolution = try #require(chain.resolve())
+        let ad = try #require(resolution.taken.first?.ad)
         #expect(ad.verifications.map(\.vendor) == ["own", "outer", "inner"])
+        #expect(
+            resolution.documents.map { $0.leftOut.map { "\($0.part) \($0.reason)" } } == [
+                [String](repeating: "Icon is not used, because another one came first", count: 2), [], [],
+            ]
+        )
         #expect(ad.viewability.map(\.url) == ["https://t.example/outer", "https://t.example/inner"])
         #expect(ad.icons.map(\.program) == ["a", "outer"])
         #expect(ad.icons.map(\.xPosition) == ["1", "7"])
+    }
+
+    @Test func `what wrappers add is bounded with what the ad has, and the rest is left out with its reason`() throws {
+        let limits = AdFormatLimits()
+        func ad(verifications: Int, icons: Int, programme: String) -> (inInLine: String, linear: String) {
+            let verifications = (0..<verifications).map { Self.verification("\(programme)\($0)") }.joined()
+            let icons = (0..<icons).map { Self.icon("\(programme)\($0)") }.joined()
+            return ("<AdVerifications>\(verifications)</AdVerifications>", "<Icons>\(icons)</Icons>")
+        }
+        for more in [0, 1] {
+            let chain = Chain()
+            let own = ad(
+                verifications: limits.verificationsPerAdMax - 2,
+                icons: limits.iconsPerAdMax - 2,
+                programme: "a"
+            )
+            let added = ad(verifications: 2 + more, icons: 2 + more, programme: "w")
+            chain.serve(
+                "first",
+                Chain.wrapper(
+                    "second",
+                    inWrapper: added.inInLine
+                        + "<Creatives><Creative><Linear>\(added.linear)</Linear></Creative></Creatives>"
+                )
+            )
+            chain.serve("second", Documents.ad(inLinear: own.linear, inInLine: own.inInLine))
+            let resolution = try #require(chain.resolve())
+            let found = try #require(resolution.taken.first?.ad)
+            #expect(found.verifications.count == limits.verificationsPerAdMax)
+            #expect(found.icons.count == limits.iconsPerAdMax)
+            #expect(
+                resolution.documents[0].leftOut.map(\.reason)
+                    == (more == 0
+                        ? []
+                        : [
+                            .pastLimit(name: "verificationsPerAdMax", maximum: limits.verificationsPerAdMax),
+                            .pastLimit(name: "iconsPerAdMax", maximum: limits.iconsPerAdMax),
+                        ])
+            )
+        }
     }
 }

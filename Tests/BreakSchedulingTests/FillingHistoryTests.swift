@@ -102,17 +102,6 @@ struct PassHistoryTests {
         #expect(source.count == 2)
     }
 
-    @Test func `the rest of a pass goes on without a history that is missed`() async {
-        let source = Source(FillingHistory.history("day.a:one"))
-        var pass = PassHistory()
-        _ = await pass.ads { await source.read() }
-        pass.miss()
-        pass.expire()
-        pass.set("day.b", at: FillingHistory.now, FillingHistory.ads("two"))
-        #expect(await pass.ads { await source.read() } == nil)
-        #expect(source.count == 1)
-    }
-
     @Test func `ads that are set take the place of those that are known of the break`() async {
         let source = Source(FillingHistory.history("day.a:one", "day.b:two"))
         var pass = PassHistory()
@@ -163,6 +152,20 @@ struct GivenAdsTests {
             FillingHistory.shown(given.added(to: history, isReport: false))
                 == ["day.a:own", "day.b:own", "day.c:third"]
         )
+    }
+
+    @Test func `a report's ads get the advertisers that were given with them`() {
+        var (own, other) = (FillingHistory.ad("own"), FillingHistory.ad("second~2"))
+        (own.advertiser, other.advertiser) = ("Shoes", "Bikes")
+        let variant = AdVariant(name: "cars", conditions: [], advertisements: [other])
+        var given = GivenAds()
+        given.give(BreakAds(advertisements: [own], variants: [variant]), to: "day.a", at: FillingHistory.now)
+        var history = FillingHistory.history("day.a:own", "day.a:second", "day.a:own", "day.a:else", "day.b:own")
+        // What is known stays.
+        history.entries[2].advertiser = "Hats"
+        let added = given.added(to: history, isReport: true)
+        #expect(added.entries.map(\.id) == history.entries.map(\.id))
+        #expect(added.entries.map(\.advertiser) == ["Shoes", "Bikes", "Hats", nil, nil])
     }
 
     @Test func `ads that are given again are the newest ones`() {

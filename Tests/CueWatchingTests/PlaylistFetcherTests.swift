@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Foundation
 import Synchronization
 import TestSupport
@@ -75,7 +76,7 @@ struct PlaylistFetcherTests {
             "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=2\nhigh.m3u8\n"
         )
         _ = try folder.write("low.m3u8", "no playlist")
-        let date = WatchLine.text(ofMilliseconds: Cues.noon)
+        let date = Timestamp.text(ofMilliseconds: Cues.noon)
         let high =
             "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-PROGRAM-DATE-TIME:\(date)\n#EXT-X-CUE-OUT:30\n#EXTINF:6,\na.ts\n"
         let lines = Mutex<[WatchLine]>([])

@@ -23,7 +23,7 @@ struct PlaylistSignalsTests {
 
         mutating func read(first: Int = 0, _ segments: [String]) throws -> [CueObservation] {
             var text = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
-            text += "#EXT-X-PROGRAM-DATE-TIME:\(WatchLine.text(ofMilliseconds: Cues.noon + first * 6_000))\n"
+            text += "#EXT-X-PROGRAM-DATE-TIME:\(Timestamp.text(ofMilliseconds: Cues.noon + first * 6_000))\n"
             for (index, tags) in segments.enumerated() {
                 text += (tags.isEmpty ? "" : tags + "\n") + "#EXTINF:6.0,\nsegment\(first + index).ts\n"
             }
@@ -183,7 +183,7 @@ struct PlaylistSignalsTests {
         var signals = PlaylistSignals(stream: "radio1", source: "playlist")
         var watch = PlaylistWatch()
         for number in 0...PlaylistSignals.rememberedBreaksMax + 1 {
-            let date = WatchLine.text(ofMilliseconds: Cues.noon + number * 60_000)
+            let date = Timestamp.text(ofMilliseconds: Cues.noon + number * 60_000)
             let text =
                 "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:\(number)\n#EXT-X-PROGRAM-DATE-TIME:\(date)\n"
                 + "#EXT-X-CUE-OUT:5\n#EXTINF:6,\na\(number).ts\n"

@@ -116,7 +116,9 @@ struct SignalSenderTests {
     }
 
     private static func refusal(_ status: BroadcastRefusal.Status) -> BroadcastError {
-        .refused(BroadcastRefusal(status: status, sentence: "Because of the test."))
+        // As the gateway tells it.
+        let canRetry = StatusCode.allCases.first { $0.name == status.rawValue }?.canRetry ?? false
+        return .refused(BroadcastRefusal(status: status, sentence: "Because of the test.", canRetry: canRetry))
     }
 
     @Test func `signals of a source are sent in their order, and a line tells each one`() async throws {

@@ -8,6 +8,18 @@ import Testing
 
 @Suite(.suiteLimit)
 struct TimestampTextTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_795_262_410_001, "2026-11-21T12:00:10.001Z"),
+            (-1, "1969-12-31T23:59:59.999Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (.max, Timestamp.latest.description),
+        ] as [(Int64, String)]
+    )
+    func `an instant is told to the millisecond`(milliseconds: Int64, text: String) {
+        #expect(Timestamp.text(ofMilliseconds: milliseconds) == text)
+        #expect(Timestamp.text(ofMilliseconds: Int(milliseconds)) == text)
+    }
+
     @Test(arguments: [
         ("1970-01-01T00:00:00Z", 0), ("1970-01-01t00:00:00z", 0), ("1970-01-01T00:00:00.000001Z", 1),
         ("1970-01-01T00:00:00.1Z", 100_000), ("1970-01-01T00:00:00.123456789Z", 123_456),

@@ -51,7 +51,7 @@ struct VASTLinear {
                 let maximum = gleaner.limits.mediaFilesPerAdMax
                 gleaner.leave(
                     element,
-                    because: .pastLimit(name: AdFormatLimits.Name.mediaFilesPerAdMax.rawValue, maximum: maximum)
+                    because: .pastLimit(.mediaFilesPerAdMax, maximum: maximum)
                 )
                 continue
             }

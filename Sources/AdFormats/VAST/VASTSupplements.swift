@@ -141,7 +141,7 @@ extension VASTAdReader {
 }
 
 extension LeftOut.Reason {
-    fileprivate static func pastLimit(_ limit: AdFormatLimits.Name, maximum: Int) -> Self {
+    static func pastLimit(_ limit: AdFormatLimits.Name, maximum: Int) -> Self {
         .pastLimit(name: limit.rawValue, maximum: maximum)
     }
 }

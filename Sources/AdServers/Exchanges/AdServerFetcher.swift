@@ -143,7 +143,7 @@ package struct AdServerFetcher: Sendable {
             case 200 where !wantsBody: return
             case 200: return try self.read(answer, of: url, into: &exchange)
             case 204: throw Ending(fault: .noContent)
-            case 301, 302, 303, 307, 308:
+            case _ where answer.isRedirect:
                 guard exchange.redirects < self.limits.redirectsMax else {
                     let most = self.limits.redirectsMax
                     throw Ending(fault: .unavailable("\(url.shown) leads over more than \(most) redirects."))

@@ -21,15 +21,17 @@ package struct ChoiceLines {
         switch choice.emptiness {
         case nil:
             let best =
-                choice.isBest
-                ? "no better filling exists" : "the best that was found in \(choice.steps) steps (searchStepsMax)"
+                choice.limit.map { "the best that was found in \(choice.steps) steps (\($0.rawValue))" }
+                ?? "no better filling exists"
             return
                 "\(count) of \(candidates) candidates, \(Self.seconds(choice.durationMilliseconds)) of \(fill); \(best)"
         case .noCandidate?: return "none of \(candidates) candidates may play as an ad"
         case .noFilling?:
             return self.chosen.rules.minimumMilliseconds == self.chosen.rules.fillMilliseconds
                 ? "nothing: no filling lasts \(fill) exactly" : "nothing: no filling lasts \(least) to \(fill)"
-        case .searchEnded?: return "nothing: none was found in \(choice.steps) steps (searchStepsMax)"
+        case .searchEnded?:
+            let limit = choice.limit.map { " (\($0.rawValue))" } ?? ""
+            return "nothing: none was found in \(choice.steps) steps\(limit)"
         }
     }
 

@@ -56,6 +56,8 @@ package struct GroupTiming: Hashable, Sendable {
     /// The gateway puts its own time in the place of a start that is over, so the streams would start at different times, and the same
     /// request again would mean another time.
     package static let nowLeadMilliseconds: Int64 = 2_000
+    /// The most streams that are asked at one time: a gateway answers 32 requests of a connection at once.
+    package static let requestsMax = 16
     /// Starts that differ by less are one: the gateway's clock is finer than what is said.
     private static let toleranceMilliseconds: Int64 = 2
 

@@ -60,9 +60,10 @@ package struct DirectConnection: Sendable {
         package let body: [UInt8]
 
         /// The address that a redirect leads to, as the head has it; `nil`: it is no redirect, or names none.
-        var location: String? {
-            [301, 302, 303, 307, 308].contains(self.status) ? self.header("Location") : nil
-        }
+        var location: String? { self.isRedirect ? self.header("Location") : nil }
+
+        /// Whether it leads to another address (RFC 9110 section 15.4).
+        package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(self.status) }
 
         /// The first header of a name, in any case.
         package func header(_ name: String) -> String? { self.headers.first(name: name) }

@@ -305,7 +305,7 @@ extension PlaylistEvent {
         case .in: text += ": a break ends"
         default: text += ": a message"
         }
-        text += " at \(WatchLine.text(ofMilliseconds: self.timeMilliseconds))"
+        text += " at \(Timestamp.text(ofMilliseconds: self.timeMilliseconds))"
         if self.isEstimated { text += " (estimated)" }
         if let milliseconds = self.durationMilliseconds {
             text += ", lasts \(Duration.milliseconds(milliseconds).inSecondsText)"

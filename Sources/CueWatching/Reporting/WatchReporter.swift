@@ -100,7 +100,8 @@ package actor WatchReporter {
 
     /// Reports about all sources, one after the other.
     ///
-    /// The next round comes when the first of the sources is due: a source that is refused does not delay the others.
+    /// The next round comes when the first of the sources is due, and is about all of them: a source that is refused does not delay the
+    /// others.
     ///
     /// - Returns: whether the gateway answered about all sources.
     private func round(isLast: Bool = false) async -> Bool {
@@ -114,7 +115,7 @@ package actor WatchReporter {
                 waits.append(max(rule.reportInterval, self.limits.intervalMin))
                 if source.settle(rule), !isLast { self.tell(rule, of: place) }
             } catch {
-                guard case .refused(let refusal) = error, !refusal.reportMayBeTriedAgain else {
+                guard case .refused(let refusal) = error, !refusal.canRetry else {
                     // Each further report would wait as long for nothing.
                     waits.append(self.limits.retryInterval)
                     return false
@@ -192,9 +193,4 @@ package actor WatchReporter {
         await timer.value
         return result
     }
-}
-
-extension BroadcastRefusal {
-    /// Whether the same report can be taken soon: unlike a signal, it changes nothing of a break that has reached a limit.
-    fileprivate var reportMayBeTriedAgain: Bool { self.mayBeTriedAgain || self.status == .limitReached }
 }

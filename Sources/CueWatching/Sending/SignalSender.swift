@@ -288,19 +288,9 @@ extension BroadcastError {
     fileprivate var mayBeTriedAgain: Bool {
         switch self {
         case .timedOut, .unreachable: true
-        case .refused(let refusal): refusal.mayBeTriedAgain
+        case .refused(let refusal): refusal.mayBeTriedSoon
         case .invalid, .tooLarge, .unreadableReply, .cancelled, .closed: false
         @unknown default: false
-        }
-    }
-}
-
-extension BroadcastRefusal {
-    /// Whether the gateway can take the same thing soon: it was not able to at that moment.
-    var mayBeTriedAgain: Bool {
-        switch self.status {
-        case .unavailable, .draining, .rateLimited: true
-        default: false
         }
     }
 }

@@ -41,7 +41,7 @@ package struct WatchLine: Encodable, Hashable, Sendable {
         init(_ signal: ProgrammeSignal) {
             self.kind = signal.kind.rawValue
             self.eventId = signal.eventID
-            self.start = signal.startMilliseconds.map { WatchLine.text(ofMilliseconds: $0) }
+            self.start = signal.startMilliseconds.map { Timestamp.text(ofMilliseconds: $0) }
             self.durationMs = signal.duration.map { $0.inMicroseconds / 1_000 }
         }
     }
@@ -73,7 +73,7 @@ package struct WatchLine: Encodable, Hashable, Sendable {
     package var reply: Reply?
 
     init(_ observation: CueObservation, _ result: Result, atMilliseconds now: Int) {
-        self.time = Self.text(ofMilliseconds: now)
+        self.time = Timestamp.text(ofMilliseconds: now)
         self.stream = observation.stream
         self.source = observation.source
         self.seen = observation.seen
@@ -105,17 +105,6 @@ package struct WatchLine: Encodable, Hashable, Sendable {
         if let reply { text += ": \(reply.breakId) \(reply.state), revision \(reply.revision)" }
         if let reason { text += ": \(reason)" }
         return text
-    }
-
-    /// RFC 3339 with milliseconds.
-    ///
-    /// - Parameter milliseconds: since 1970.
-    /// - Returns: for instance `2026-11-21T12:00:10.000Z`.
-    package static func text(ofMilliseconds milliseconds: Int) -> String {
-        let (microseconds, overflows) = Int64(milliseconds).multipliedReportingOverflow(by: 1_000)
-        let text = Timestamp(microseconds: overflows ? .max : microseconds).description
-        // Whole milliseconds: the last three digits before the Z are zeros.
-        return overflows ? text : String(text.dropLast(4)) + "Z"
     }
 }
 

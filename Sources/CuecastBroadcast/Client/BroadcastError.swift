@@ -76,6 +76,13 @@ public struct BroadcastRefusal: Error, Hashable, Sendable {
     }
 }
 
+extension BroadcastRefusal {
+    /// Whether the gateway can take the same request soon: it was not able to at that moment.
+    ///
+    /// A limit of breaks stays reached until some of them are over.
+    package var mayBeTriedSoon: Bool { self.canRetry && self.status != .limitReached }
+}
+
 extension BroadcastRefusal: CustomStringConvertible {
     /// The status, the sentence and the id of the request, as in
     /// `CONFLICT: The break noon exists already with another duration. (request 7204418)`.

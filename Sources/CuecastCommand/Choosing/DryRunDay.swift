@@ -8,7 +8,6 @@ import BreakDocuments
 import BreakPlanning
 import BreakScheduling
 import CommandSupport
-import CueWatching
 import CuecastBroadcast
 import CuecastWire
 import Foundation
@@ -252,7 +251,7 @@ struct DryRunDayDocument: Encodable {
         init(_ change: ScheduleChange, _ variants: [DryRunDocument.Variant], duration: Duration?) {
             self.break = change.id
             self.change = change.kind.rawValue
-            self.start = WatchLine.text(ofMilliseconds: Int(change.startMilliseconds))
+            self.start = Timestamp.text(ofMilliseconds: change.startMilliseconds)
             let present = change.present?.durationMilliseconds.map { Duration.milliseconds($0) }
             self.durationSeconds = (duration ?? present)?.inSeconds
             self.title = change.wanted.flatMap { $0.title.isEmpty ? nil : $0.title }
@@ -279,16 +278,15 @@ struct DryRunDayDocument: Encodable {
     let stream: String
     let breaks: [Break]
 
-    private static func breaks(_ count: Int) -> String { count == 1 ? "1 break" : "\(count) breaks" }
-
     /// For people.
     var text: String {
         let ads = self.breaks.flatMap(\.variants).filter { $0.variant == AudienceVariant.defaultName }
         let seconds = ads.reduce(0) { $0 + $1.durationSeconds }
-        let first = "\(self.schedule) on \(self.stream): \(Self.breaks(self.breaks.count)); nothing is published"
+        let first =
+            "\(self.schedule) on \(self.stream): \(BreakPrinter.breaks(self.breaks.count)); nothing is published"
         let count = ads.reduce(0) { $0 + $1.ads.count }
         let last =
-            "\n\(Self.breaks(ads.count)) \(ads.count == 1 ? "is" : "are") filled here, with \(count == 1 ? "1 ad" : "\(count) ads") of \(seconds) s for default"
+            "\n\(BreakPrinter.breaks(ads.count)) \(ads.count == 1 ? "is" : "are") filled here, with \(count == 1 ? "1 ad" : "\(count) ads") of \(seconds) s for default"
         return ([first] + self.breaks.flatMap(\.texts) + [last]).joined(separator: "\n")
     }
 }

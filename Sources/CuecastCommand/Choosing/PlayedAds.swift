@@ -37,8 +37,8 @@ extension OperatorGateway {
                         "/v1/reports",
                         [
                             ("stream", stream), ("before", key.map { String($0) }),
-                            ("limit", String(PlayedHistory.pageMax)), ("from", Self.text(from)),
-                            ("to", Self.text(to + 1)),
+                            ("limit", String(PlayedHistory.pageMax)), ("from", Timestamp.text(ofMilliseconds: from)),
+                            ("to", Timestamp.text(ofMilliseconds: to + 1)),
                         ]
                     )
                 )
@@ -54,9 +54,5 @@ extension OperatorGateway {
                 exit: fault == .tooMany ? CommandExit.badData : CommandExit.unavailable
             )
         }
-    }
-
-    private static func text(_ milliseconds: Int64) -> String {
-        Timestamp(microseconds: milliseconds * 1_000).description
     }
 }

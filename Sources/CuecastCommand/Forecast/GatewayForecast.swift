@@ -110,8 +110,9 @@ extension BreakForecast {
                     "/v1/reports",
                     [
                         ("stream", stream), ("before", before.map { String($0) }),
-                        ("limit", String(Self.reportsPageMax)), ("from", Self.text(time.lowerBound)),
-                        ("to", Self.text(time.upperBound)),
+                        ("limit", String(Self.reportsPageMax)),
+                        ("from", Timestamp.text(ofMilliseconds: time.lowerBound)),
+                        ("to", Timestamp.text(ofMilliseconds: time.upperBound)),
                     ]
                 )
             )
@@ -129,10 +130,6 @@ extension BreakForecast {
 
     private static func milliseconds(_ text: String) -> Int64? {
         Timestamp(rfc3339: text).map { $0.microseconds / 1_000 }
-    }
-
-    private static func text(_ milliseconds: Int64) -> String {
-        Timestamp(microseconds: milliseconds * 1_000).description
     }
 }
 
@@ -163,7 +160,7 @@ extension BreakForecast {
         let count = self.streams.reduce(0) { $0 + $1.breaks.count }
         let listeners = self.streams.reduce(0) { $0 + $1.listeners }
         let last =
-            "\(count == 1 ? "1 break" : "\(count) breaks") until \(Timestamp.text(ofMilliseconds: self.period.upperBound)); \(listeners) listeners now"
+            "\(BreakPrinter.breaks(count)) until \(Timestamp.text(ofMilliseconds: self.period.upperBound)); \(listeners) listeners now"
         return count == 0 ? last : table.text + "\n" + last
     }
 }

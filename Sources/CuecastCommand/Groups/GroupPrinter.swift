@@ -4,7 +4,6 @@
 import ArgumentParser
 import BreakScheduling
 import CommandSupport
-import CueWatching
 import CuecastBroadcast
 import CuecastWire
 
@@ -43,7 +42,7 @@ struct GroupPrinter {
     func print(_ outcomes: [StreamGroup.Outcome], time: Int64?) {
         let lines = outcomes.map { Self.line($0) }
         let failed = lines.count { $0.result == "failed" }
-        let start = time.map { WatchLine.text(ofMilliseconds: Int($0)) }
+        let start = time.map { Timestamp.text(ofMilliseconds: $0) }
         guard self.format == .table else {
             BreakPrinter.printJSON(Document(group: self.group, start: start, streams: lines, failed: failed))
             return

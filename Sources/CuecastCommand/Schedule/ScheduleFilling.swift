@@ -90,7 +90,6 @@ struct ScheduleFilling {
             if Task.isCancelled { throw .cancelled }
             // Ad servers take their time, in which others publish too.
             if part.contains(where: { $0.questionCount > 0 }) { history.expire() }
-            var isContested = false
             for asked in part {
                 guard let (change, wanted, _) = due.first(where: { $0.asked.id == asked.id }) else { continue }
                 var choices: [VariantChoice] = []
@@ -116,17 +115,12 @@ struct ScheduleFilling {
                 guard
                     let ads = try await self.give(filling, change, asked, &keeper, &finder, &outcome)
                 else {
-                    // Someone else fills breaks too. What they chose counts before anything else is chosen: the breaks of this part
-                    // get what ad servers gave, and the next pass goes on.
-                    if isToChoose {
-                        history.miss()
-                        isContested = true
-                    }
+                    // Someone else fills breaks too. What they chose counts before anything else is chosen.
+                    history.expire()
                     continue
                 }
                 history.set(asked.id, at: wanted.startMilliseconds, ads)
             }
-            if isContested { return outcome }
         }
         return outcome
     }

@@ -42,7 +42,7 @@ struct ScheduleFollow: AsyncParsableCommand {
         )
         guard follower.readAgain() else { throw CommandExit.badData }
         let count = follower.breakCount
-        complain("Follows \(options.file.file): \(count == 1 ? "1 break" : "\(count) breaks").")
+        complain("Follows \(options.file.file): \(BreakPrinter.breaks(count)).")
         let first = follower
         try await options.gateway.asBroadcaster { (client) async throws(BroadcastError) in
             let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)

@@ -4,7 +4,6 @@
 import AdFormats
 import BreakScheduling
 import CommandSupport
-import CueWatching
 import CuecastBroadcast
 import CuecastWire
 
@@ -30,7 +29,7 @@ struct SchedulePrinter {
             self.change = change.kind.rawValue
             self.break = change.id
             let start = change.wanted?.startMilliseconds ?? change.present?.startMilliseconds
-            self.start = start.map { WatchLine.text(ofMilliseconds: Int($0)) }
+            self.start = start.map { Timestamp.text(ofMilliseconds: $0) }
             let duration = change.wanted?.durationMilliseconds ?? change.present?.durationMilliseconds
             self.durationSeconds = duration.map { Double($0) / 1_000 }
             self.advertisements = change.wanted?.advertisements.count ?? change.present?.advertisementCount
@@ -104,7 +103,7 @@ struct SchedulePrinter {
             let rows = document.breaks.map { each in
                 Row(
                     break: "\(name).\(each.id)",
-                    start: WatchLine.text(ofMilliseconds: Int(each.startMilliseconds)),
+                    start: Timestamp.text(ofMilliseconds: each.startMilliseconds),
                     durationSeconds: each.durationMilliseconds.map { Double($0) / 1_000 },
                     ads: ads(each),
                     title: each.title.isEmpty ? nil : each.title,
@@ -117,7 +116,7 @@ struct SchedulePrinter {
         var table = TextTable(["START", "SECONDS", "BREAK", "ADS", "TITLE", "LINE"], numbers: [1, 5])
         for each in document.breaks {
             table.add([
-                WatchLine.text(ofMilliseconds: Int(each.startMilliseconds)),
+                Timestamp.text(ofMilliseconds: each.startMilliseconds),
                 each.durationMilliseconds.map(Self.seconds) ?? "-", "\(name).\(each.id)",
                 ads(each).joined(separator: ", "), each.title, String(each.line),
             ])
@@ -140,7 +139,7 @@ struct SchedulePrinter {
         if count(.refused) > 0 { parts.append("\(count(.refused)) refused") }
         if let first = changes.first(where: { $0.kind == .later }) {
             parts.append(
-                "\(count(.later)) later, the first at \(WatchLine.text(ofMilliseconds: Int(first.startMilliseconds)))"
+                "\(count(.later)) later, the first at \(Timestamp.text(ofMilliseconds: first.startMilliseconds))"
             )
         }
         if count(.past) > 0 { parts.append("\(count(.past)) past") }
@@ -151,7 +150,7 @@ struct SchedulePrinter {
 
     /// A line with a sign; `nil`: there is nothing to do.
     private static func text(_ change: ScheduleChange) -> String? {
-        let start = WatchLine.text(ofMilliseconds: Int(change.startMilliseconds))
+        let start = Timestamp.text(ofMilliseconds: change.startMilliseconds)
         let line = change.wanted.map { "line \($0.line): " } ?? ""
         let text: String
         switch change.kind {
@@ -177,8 +176,8 @@ struct SchedulePrinter {
         change.differences.map { name in
             switch (name, change.present, change.wanted) {
             case ("start", let present?, let wanted?):
-                let old = present.startMilliseconds.map { WatchLine.text(ofMilliseconds: Int($0)) } ?? "none"
-                return "start \(old) → \(WatchLine.text(ofMilliseconds: Int(wanted.startMilliseconds)))"
+                let old = present.startMilliseconds.map { Timestamp.text(ofMilliseconds: $0) } ?? "none"
+                return "start \(old) → \(Timestamp.text(ofMilliseconds: wanted.startMilliseconds))"
             case ("duration", let present?, let wanted?):
                 let old = present.durationMilliseconds.map { "\(Self.seconds($0)) s" } ?? "none"
                 return "duration \(old) → \(Self.seconds(wanted.durationMilliseconds)) s"

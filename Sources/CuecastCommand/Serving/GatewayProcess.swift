@@ -183,7 +183,7 @@ extension GatewayProcess {
             // Last, so that it ends first: a command that runs is ended before what it needs.
             services.append(control)
         }
-        services.append(ManagerStopService(manager: self.outlets.manager, drainTimeout: configuration.stopMax))
+        services.append(ManagerStopService(manager: self.outlets.manager, stopMax: configuration.stopMax))
         return services
     }
 

@@ -69,8 +69,13 @@ extension AdvertisementContent {
         package var duration: Duration?
         package var alternativeText = ""
         package var targetURL = ""
-        /// The events `iconView` and `iconClick`.
+        /// The events ``viewEvent`` and ``clickEvent``.
         package var trackers: [Tracker] = []
+
+        /// The icon is shown.
+        package static let viewEvent = "iconView"
+        /// The listener acted on the icon.
+        package static let clickEvent = "iconClick"
 
         package init(imageURL: String) { self.imageURL = imageURL }
     }

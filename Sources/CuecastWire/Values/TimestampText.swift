@@ -94,3 +94,16 @@ private struct TextReader {
         return sign * (hours * 60 + minutes)
     }
 }
+
+extension Timestamp {
+    /// An instant as RFC 3339 in UTC, to the millisecond.
+    ///
+    /// - Parameter milliseconds: since 1970.
+    /// - Returns: for instance `2026-11-21T12:00:10.000Z`.
+    package static func text(ofMilliseconds milliseconds: some BinaryInteger) -> String {
+        let (microseconds, overflows) = Int64(clamping: milliseconds).multipliedReportingOverflow(by: 1_000)
+        let text = Timestamp(microseconds: overflows ? .max : microseconds).description
+        // Whole milliseconds: the last three digits before the Z are zeros.
+        return overflows ? text : String(text.dropLast(4)) + "Z"
+    }
+}

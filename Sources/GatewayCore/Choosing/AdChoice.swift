@@ -64,8 +64,16 @@ package struct AdChoice: Hashable, Sendable {
         case noCandidate
         /// No filling lasts as long as it must: none was missed.
         case noFilling
-        /// None was found within the steps of the search.
+        /// The search reached a limit before it found one.
         case searchEnded
+    }
+
+    /// A limit that ends a search.
+    package enum Limit: String, Hashable, Sendable {
+        /// See ``ChoosingLimits/searchStepsMax``.
+        case searchStepsMax
+        /// See ``ChoosingLimits/framesMax``.
+        case framesMax
     }
 
     /// The ads that play, first to last; empty: none.
@@ -74,8 +82,10 @@ package struct AdChoice: Hashable, Sendable {
     package var decisions: [Decision] = []
     /// How long the chosen ads last together.
     package var durationMilliseconds = 0
-    /// Whether no better filling exists; otherwise the search ended at ``ChoosingLimits/searchStepsMax``.
-    package var isBest = true
+    /// The limit at which the search ended; `nil`: it came to its end.
+    package var limit: Limit?
+    /// Whether no better filling exists; otherwise the search ended at ``limit``.
+    package var isBest: Bool { self.limit == nil }
     /// Why there are no ads; nil: there are.
     package var emptiness: Emptiness?
     /// The steps of the search.

@@ -13,7 +13,7 @@
 /// 4. With these ads, its jingles last longest, and then go first by the same order.
 ///
 /// Choosing is hard in general: ads that exclude each other make it a problem for which no quick way is known. The search is bounded by
-/// ``ChoosingLimits/searchStepsMax``; ``AdChoice/isBest`` says whether it came to its end.
+/// ``ChoosingLimits/searchStepsMax`` and ``ChoosingLimits/framesMax``; ``AdChoice/limit`` says whether it came to its end.
 package struct AdChooser: Sendable {
     package let rules: ChoosingRules
     package let limits: ChoosingLimits
@@ -139,13 +139,13 @@ package struct AdChooser: Sendable {
                 let key = self.key(of: frame, problem)
                 guard !failed.contains(key) else { continue }
                 guard failed.count < self.limits.framesMax else {
-                    choice.isBest = false
+                    choice.limit = .framesMax
                     return nil
                 }
                 var search = FillingSearch(problem, frame: frame, stepsMax: left)
                 let found = search.run()
                 choice.steps += search.steps
-                if search.isCut { choice.isBest = false }
+                if search.isCut { choice.limit = .searchStepsMax }
                 if let found { return (opener.map { [$0] } ?? []) + found + (closer.map { [$0] } ?? []) }
                 failed.insert(key)
             }

@@ -3,6 +3,7 @@
 
 // The actions for holders of a token: each change is confirmed in a dialog; that of a break shows how many listeners it reaches.
 
+import { ID_PATTERN } from "./address.js";
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
 import { count, element, isolated, moment, say, span } from "./plots.js";
@@ -176,7 +177,7 @@ export class Actions {
       text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
       facts: [["Stream", stream]],
       fields: [
-        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" },
+        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: ID_PATTERN, hint: "A–Z, a–z, 0–9, . _ -" },
         { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
         { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
         { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
@@ -214,7 +215,7 @@ export class Actions {
       text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
       facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
       fields: [
-        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: ID_PATTERN, hint: "A–Z, a–z, 0–9, . _ -" }]),
         { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
         { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
       ],

@@ -11,7 +11,8 @@
 // The id of a stream has no slash: no stream is called like a view.
 
 /// Names of streams, breaks and lists. Of `.` and `..` browsers would make another address.
-export const ID = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+export const ID_PATTERN = "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}";
+export const ID = new RegExp(`^${ID_PATTERN}$`);
 
 /// Whether a text is a day of the calendar, such as 2026-11-21.
 export function isDay(text) {

@@ -15,6 +15,7 @@ extension DashboardFile {
 
 // The actions for holders of a token: each change is confirmed in a dialog; that of a break shows how many listeners it reaches.
 
+import { ID_PATTERN } from "./address.js";
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
 import { count, element, isolated, moment, say, span } from "./plots.js";
@@ -188,7 +189,7 @@ export class Actions {
       text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
       facts: [["Stream", stream]],
       fields: [
-        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" },
+        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: ID_PATTERN, hint: "A–Z, a–z, 0–9, . _ -" },
         { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
         { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
         { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
@@ -226,7 +227,7 @@ export class Actions {
       text: "Breaks that signals open from now on have these ads. Breaks that are there keep theirs.",
       facts: list ? [["List", list.name], ["Revision", count(list.revision)], ["Fills breaks of", use]] : [],
       fields: [
-        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" }]),
+        ...(list ? [] : [{ name: "list", label: "Name of the list", isRequired: true, pattern: ID_PATTERN, hint: "A–Z, a–z, 0–9, . _ -" }]),
         { name: "ads", label: "Ads: JSON or VAST", rows: 12, value: ads, isRequired: true, hint: "JSON as in a file of ads, with the member ads; or a VAST document." },
         { name: "file", label: "Or take them from a file", type: "file", accept: ".json,.xml,.vast", into: "ads" },
       ],
@@ -411,7 +412,8 @@ export class Actions {
 // The id of a stream has no slash: no stream is called like a view.
 
 /// Names of streams, breaks and lists. Of `.` and `..` browsers would make another address.
-export const ID = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+export const ID_PATTERN = "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}";
+export const ID = new RegExp(`^${ID_PATTERN}$`);
 
 /// Whether a text is a day of the calendar, such as 2026-11-21.
 export function isDay(text) {

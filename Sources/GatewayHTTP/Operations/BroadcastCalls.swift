@@ -35,13 +35,9 @@ extension HTTPParts {
         let expected = call.operation.isSafe ? nil : try call.expectedRevision()
         let id = UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max)
         let (request, leftOut) = try await call.onReaders {
-            do throws(DocumentFault) {
-                let (asked, leftOut) = try kind()
-                let request = BroadcastRequest(id: id, expectedRevision: expected, kind: asked)
-                return (CheckedBroadcastRequest(request), leftOut)
-            } catch {
-                throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
-            }
+            let (asked, leftOut) = try Problem.reading(kind)
+            let request = BroadcastRequest(id: id, expectedRevision: expected, kind: asked)
+            return (CheckedBroadcastRequest(request), leftOut)
         }
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
         let reply = await self.breaks.broadcast(request, principal, origin)

@@ -141,12 +141,11 @@ extension HTTPParts {
         _ desk: PlanningDesk
     ) async throws -> DryRunDocument {
         let chooser = try await desk.compute {
-            do {
-                return try CandidateChooser(zoned: try CandidatesDocument.read(body))
-            } catch let fault as DocumentFault {
-                throw Problem(.reason(fault.isTooLarge ? .tooLarge : .invalid), fault.description)
-            } catch let fault as ZoneFault {
-                throw Problem.badRequest("\(fault).")
+            let document = try Problem.reading { () throws(DocumentFault) in try CandidatesDocument.read(body) }
+            do throws(ZoneFault) {
+                return try CandidateChooser(zoned: document)
+            } catch {
+                throw Problem.badRequest("\(error).")
             }
         }
         guard let rules = asked.filling.rules(chooser, duration: asked.duration) else {

@@ -188,7 +188,7 @@ extension Problem {
     fileprivate init(_ fault: BreakForecast.TooManyStreams) {
         self.init(
             .reason(.tooLarge),
-            "\(fault.sentence.prefix(1).uppercased())\(fault.sentence.dropFirst()): name one."
+            ReferenceText.sentence("\(fault.sentence): name one")
         )
     }
 }

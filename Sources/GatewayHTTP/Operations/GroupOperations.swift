@@ -102,7 +102,7 @@ func groupOperations(_ parts: HTTPParts) -> [Operation] {
             let id = try call.breakID()
             let body = try await call.body()
             let streams = try await call.onReaders {
-                try Problem.of { () throws(DocumentFault) in try GroupCancellation.read(body) }
+                try Problem.reading { () throws(DocumentFault) in try GroupCancellation.read(body) }
             }
             let replies = try await parts.askEach(
                 streams.map { .cancel(BreakKey(stream: $0, id: id)) },
@@ -121,9 +121,6 @@ func groupOperations(_ parts: HTTPParts) -> [Operation] {
 }
 
 extension HTTPParts {
-    /// The most requests of a group at one time, as `cuecast group` has it.
-    private static let groupRequestsMax = 16
-
     fileprivate func publishGroup(
         _ id: BreakID,
         _ body: [UInt8],
@@ -131,7 +128,7 @@ extension HTTPParts {
     ) async throws -> GroupResultDocument {
         let principal = try call.broadcaster()
         let (group, time) = try await call.onReaders {
-            let group = try Problem.of { () throws(DocumentFault) in try GroupPublication.read(id, body) }
+            let group = try Problem.reading { () throws(DocumentFault) in try GroupPublication.read(id, body) }
             return (group, try self.time(of: group, by: principal, at: call.received))
         }
         let streams = group.streams.map(\.publish.key.stream)
@@ -187,7 +184,7 @@ extension HTTPParts {
         } catch {
             let sentence = error.sentence(lead: "in", instant: "at")
             let code: StatusCode = if case .beforeNow = error { .startInPast } else { .conflict }
-            throw Problem(.reason(code), "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()).")
+            throw Problem(.reason(code), ReferenceText.sentence(sentence))
         }
     }
 
@@ -210,8 +207,8 @@ extension HTTPParts {
         }
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID)
         var replies: [BroadcastReply] = []
-        for begin in stride(from: 0, to: kinds.count, by: Self.groupRequestsMax) {
-            let some = Array(kinds[begin..<min(begin + Self.groupRequestsMax, kinds.count)])
+        for begin in stride(from: 0, to: kinds.count, by: GroupTiming.requestsMax) {
+            let some = Array(kinds[begin..<min(begin + GroupTiming.requestsMax, kinds.count)])
             let requests = try await call.onReaders {
                 some.map { CheckedBroadcastRequest(BroadcastRequest(id: UInt64.random(in: 1 ... .max), kind: $0)) }
             }
@@ -272,17 +269,6 @@ extension GroupResultDocument.Stream {
             }
             self.init(stream, Refusal(.wrongState, "It is \(info.state.name) already."))
         default: preconditionFailure("a request about a break was answered with something else")
-        }
-    }
-}
-
-extension Problem {
-    /// A fault of a document is a bad request.
-    fileprivate static func of<Value>(_ read: () throws(DocumentFault) -> Value) throws(Problem) -> Value {
-        do throws(DocumentFault) {
-            return try read()
-        } catch {
-            throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import BreakDocuments
 package import CuecastWire
 package import GatewayDocuments
 package import HTTPTypes
@@ -117,6 +118,15 @@ package struct Problem: Error {
             return try value()
         } catch {
             throw Problem(.reason(error.status), error.description)
+        }
+    }
+
+    /// A fault of a document is a bad request.
+    static func reading<Value>(_ read: () throws(DocumentFault) -> Value) throws(Problem) -> Value {
+        do throws(DocumentFault) {
+            return try read()
+        } catch {
+            throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
         }
     }
 

@@ -256,7 +256,7 @@ struct AdChooserTests {
         for (most, isBest) in [(10, true), (9, false)] {
             limits.framesMax = most
             let choice = choose(candidates, fill: 60, limits: limits) { $0.minimumMilliseconds = 60_000 }
-            #expect(choice.isBest == isBest)
+            #expect(choice.isBest == isBest && choice.limit == (isBest ? nil : .framesMax))
             #expect(choice.emptiness == (isBest ? .noFilling : .searchEnded))
         }
     }
@@ -279,6 +279,6 @@ struct AdChooserTests {
         var limits = ChoosingLimits()
         limits.searchStepsMax = 6
         let cut = choice(13, limits: limits)
-        #expect(cut.emptiness == .searchEnded && cut.steps == 6 && !cut.isBest)
+        #expect(cut.emptiness == .searchEnded && cut.steps == 6 && !cut.isBest && cut.limit == .searchStepsMax)
     }
 }

@@ -76,7 +76,7 @@ extension VASTWrapper {
     /// Every tracker of every wrapper is called for each ad behind it (VAST 4.3 sections 2.3.4, 2.3.6.2 and 3.3.1). The
     /// specification has no order for them; here the outermost wrapper comes first and the ad itself last, as the documents were
     /// met. A click-through and companions are those of the ad; where it has none, those of the wrapper closest to it (2.3.5.2).
-    /// Verifications and icons of wrappers come behind those of the ad, and as many as there may be are kept.
+    /// Verifications and icons of wrappers come behind those of the ad, as many as there may be.
     ///
     /// - Parameters:
     ///   - content: The ad as its own document has it.
@@ -100,7 +100,7 @@ extension VASTWrapper {
         var clickThrough: String?
         var companions: AdContent?
         var viewability: [AdTracker] = []
-        var verifications: [AdVerification] = []
+        var verifications: [[AdVerification]] = []
         var icons: [[AdIcon]] = []
         var leftOut: [[LeftOut]] = []
         for wrapper in wrappers {
@@ -121,7 +121,7 @@ extension VASTWrapper {
             var shown = AdContent(id: "", title: "", durationMilliseconds: 1, mediaFiles: [])
             reader.readCompanions(creatives, into: &shown)
             viewability += reader.readViewability(of: wrapper.element)
-            verifications += reader.readVerifications(of: wrapper.element)
+            verifications.append(reader.readVerifications(of: wrapper.element))
             icons.append(creatives.flatMap { $0.children(named: "Linear") }.flatMap { reader.readIcons(of: $0) })
             if shown.companions.contains(where: \.hasSomethingToShow) { companions = shown }
             leftOut.append(gleaner.leftOut + reader.leftOut)
@@ -134,15 +134,13 @@ extension VASTWrapper {
         ad.errorURLs = wrappers.flatMap(\.errorURLs) + content.errorURLs
         ad.clickThrough = content.clickThrough ?? clickThrough
         ad.viewability = viewability + content.viewability
-        ad.verifications = Array(
-            (content.verifications + verifications).prefix(max(0, options.limits.verificationsPerAdMax))
-        )
-        // Of several icons of one programme the one closest to the ad is shown (VAST 4.3 section 3.11).
-        for further in icons.reversed() {
-            let known = Set(ad.icons.compactMap { $0.program?.lowercased() })
-            ad.icons += further.filter { icon in icon.program.map { !known.contains($0.lowercased()) } ?? true }
+        for (place, wrapper) in wrappers.enumerated() {
+            wrapper.add(verifications[place], to: &ad, options.limits, &leftOut[place])
         }
-        ad.icons = Array(ad.icons.prefix(max(0, options.limits.iconsPerAdMax)))
+        // The closest to the ad first.
+        for (place, wrapper) in wrappers.enumerated().reversed() {
+            wrapper.add(icons[place], to: &ad, options.limits, &leftOut[place])
+        }
         if let companions, content.companions.isEmpty {
             ad.companions = companions.companions
             ad.companionsRequired = companions.companionsRequired
@@ -152,6 +150,49 @@ extension VASTWrapper {
             throw .unplayable(.tooManyTrackers(found: trackers, maximum: options.limits.trackersPerAdMax))
         }
         return (ad, leftOut)
+    }
+}
+
+extension VASTWrapper {
+    /// Adds the verifications of this wrapper to an ad, as many as there may be.
+    private func add(
+        _ verifications: [AdVerification],
+        to ad: inout AdContent,
+        _ limits: AdFormatLimits,
+        _ leftOut: inout [LeftOut]
+    ) {
+        for verification in verifications {
+            if ad.verifications.count < limits.verificationsPerAdMax {
+                ad.verifications.append(verification)
+            } else {
+                let reason = LeftOut.Reason.pastLimit(.verificationsPerAdMax, maximum: limits.verificationsPerAdMax)
+                leftOut.append(LeftOut(part: "Verification", line: self.element.line, reason: reason))
+            }
+        }
+    }
+
+    /// Adds the icons of this wrapper to an ad, as many as there may be.
+    ///
+    /// Of several icons of one programme the one closest to the ad is shown (VAST 4.3 section 3.11).
+    private func add(
+        _ icons: [AdIcon],
+        to ad: inout AdContent,
+        _ limits: AdFormatLimits,
+        _ leftOut: inout [LeftOut]
+    ) {
+        let known = Set(ad.icons.compactMap { $0.program?.lowercased() })
+        for icon in icons {
+            let reason: LeftOut.Reason
+            if let program = icon.program?.lowercased(), known.contains(program) {
+                reason = .anotherCameFirst
+            } else if ad.icons.count >= limits.iconsPerAdMax {
+                reason = .pastLimit(.iconsPerAdMax, maximum: limits.iconsPerAdMax)
+            } else {
+                ad.icons.append(icon)
+                continue
+            }
+            leftOut.append(LeftOut(part: "Icon", line: self.element.line, reason: reason))
+        }
     }
 }
 
