@@ -208,7 +208,8 @@ struct VASTSupplementsTests {
         #expect(ad.verifications.map(\.vendor) == ["own", "outer", "inner"])
         #expect(
             resolution.documents.map { $0.leftOut.map { "\($0.part) \($0.reason)" } } == [
-                [String](repeating: "Icon is not used, because another one came first", count: 2), [], [],
+                // Those of one line are told once.
+                ["Icon is not used, because another one came first"], [], [],
             ]
         )
         #expect(ad.viewability.map(\.url) == ["https://t.example/outer", "https://t.example/inner"])
